@@ -53,6 +53,33 @@ def test_free_components_beside_joints_are_refused():
             problem({rail: 0.3, rod: tf.EndState(position=(1, None, None))})
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("coordinates", ["bodies", "joint"])
+def test_what_hangs_on_no_joint_has_an_end_of_its_own(coordinates):
+    """A current beside a pendulum was asked for, a mass beside it was to come to the origin, at rest."""
+    bob = tf.RigidBody(1.0, [0.02, 0.02, 0.02], name="bob")
+    hinge = tf.Revolute(bob, axis_a=(0, 0, 1), axis_b=(0, 0, 1), point_a=(0, 0.3, 0), point_b=(0, 0, 0), name="hinge")
+    mass, volt = tf.PointMass(1.0, dimension=1, name="mass"), tf.Control(name="volt")
+    current = tf.State("current", "(u[0] - c[0] * x[0] - c[1] * f[0].angular_velocity[2]) / c[2]", bodies=[bob],
+                       controls=[volt], parameters=[0.5, 0.4, 0.05])
+    torque = tf.FormulaForce([bob, current], ["[0, 0, 0, 0, 0, c[0] * f[1].q[0]]", "0"], parameters=[0.4])
+    push = tf.ControlForce(mass, [(1, 0, 0)], name="push")
+    system = tf.System([bob, hinge, mass, current, torque, volt, push], gravity=(0, -9.81, 0), coordinates=coordinates)
+    start = {hinge: 0.0, current: 0.1, mass: tf.Pose((1, 0, 0), velocity=(1, 0, 0))}
+
+    def solved(end):
+        problem = tf.OptimalControl(system, start, {hinge: (0.5, 0.0), **end}, (0, 1),
+                                    [tf.Effort(volt), tf.Effort(push)])
+        return tf.solve(problem, tf.MixedGalerkin(2), 10, progress=False)
+    free = solved({})
+    assert free.success and abs(free.joint(hinge).coordinate()[-1] - 0.5) < 1e-9
+    assert abs(free.position(mass, 1.0)[0] - 2.0) < 1e-6 and abs(free.coordinates(current, 1.0)[0]) > 1e-3
+    held = solved({current: 0.0, mass: tf.EndState((2.5, None, None))})
+    assert held.success and abs(held.coordinates(current, 1.0)[0]) < 1e-9
+    assert abs(held.position(mass, 1.0)[0] - 2.5) < 1e-9
+    assert held.objective > free.objective + 3 * 0.5**2 / 2 * 0.99  # u = 3 (1 - t) / 2 takes the mass farther
+
+
 def test_boundary_values_tell_of_velocities_that_they_do_not_ask_for():
     system, _, rod, rail, hinge = crane()
     with pytest.warns(NotAsked, match=r"end of rod: .* velocity .*joint_rate"):

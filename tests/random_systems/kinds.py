@@ -160,7 +160,7 @@ def boundary_in_units(seed):
 @relation
 def inverse_in_units(seed):
     """Forces that keep the middle of the first body on a parabola, and the motion of all."""
-    draft, found = free_first(leaving(drawn(seed), (*OWN_STATES, *KINKS))), []
+    draft, found = free_first(leaving(drawn(seed), (*OWN_STATES, *KINKS, "on a curve"))), []
     body = draft["bodies"][0]
     along = body["place"], body["velocity"], np.random.default_rng(seed + 2).normal(0, 3, 3)
     for world in (World(), *UNITS.values()):

@@ -59,6 +59,10 @@ class Simulation:
     objective: float
     far: float
 
+    def __repr__(self):
+        return (f"Simulation({len(self.defects)} elements, largest distance {self.largest:.2g}, growth "
+                f"{self.growth:.2g}, objective {self.objective:.6g})")
+
     @property
     def largest(self) -> float:
         """Largest distance; infinite where the march fails."""

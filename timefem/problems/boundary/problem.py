@@ -49,9 +49,9 @@ class BoundaryValueProblem(NamedArguments):
         Body (or its name) -> what is prescribed for it there: a `Pose` for position and orientation, `Coordinates` for
         their q, both without velocities; an `EndState` for all that it gives, velocities too; or a `CanonicalState`.
         Such a state may stand for the dict when there is no other body. Bodies left out are free. The sign of a
-        quaternion gives the direction of the turn. With joints among the keys all bodies follow from their coordinates,
-        as in `InitialValueProblem`; the rate of a joint is prescribed where it is given, `{hinge: (0.3, 1.0)}`. For a
-        joint alone see `conditions`.
+        quaternion gives the direction of the turn. With joints among the keys all bodies that hang together with these
+        or with the ground follow from their coordinates, as in `InitialValueProblem`, others are as without; the rate
+        of a joint is prescribed where it is given, `{hinge: (0.3, 1.0)}`. For a joint alone see `conditions`.
     conditions : callable, str or sequence of str, optional
         `conditions(start, end, parameters)` -> expressions that are zero, in CasADi symbols, or such formulas as text,
         with names in quotes: `"end.joint('hinge') - start.joint('hinge') - 1"`. `start` and `end` give

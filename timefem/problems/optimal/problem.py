@@ -68,8 +68,8 @@ class OptimalControl(NamedArguments):
         Body -> `EndState` (what it leaves out is free), or `Pose`, `Coordinates`, `CanonicalState` (everything is
         prescribed, including velocities). Bodies left out are free. A quaternion is taken with its sign, so that it
         also tells which way to turn. Links and joints of trees take an `EndState`, too; a tree takes a dict of its
-        joints. With joints between bodies among the keys all bodies follow from their coordinates and rates, as in
-        `InitialValueProblem`.
+        joints. With joints between bodies among the keys all bodies that hang together with these or with the ground
+        follow from their coordinates and rates, as in `InitialValueProblem`; others are as without.
     t_span : (float, float)
         Start and end [s]; with `free_time` the end is a guess.
     cost : Cost, callable, str, or sequence of these
