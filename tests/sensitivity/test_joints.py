@@ -83,3 +83,22 @@ def test_a_start_by_coordinates_of_joints_is_told_from_the_smallest_change():
         tf.gradient(sol, END, [tf.Parameter("bar", "mass")])
     assert family[0] == pytest.approx(differences, rel=1e-5)
     assert abs(smallest[0] - differences) > 0.01
+
+
+def test_a_rotor_follows_its_gear_without_a_word():
+    """The start gives it the turn that another ratio makes: no body has to follow."""
+    def problem(gear):
+        bar = tf.RigidBody(1.0, (0.1, 0.1, 0.1), name="bar")
+        hinge = tf.Revolute(bar, point_a=(0, 0, 0.5), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0),
+                            name="hinge")
+        motor = tf.Motor(hinge, gear=gear, rotor_inertia=0.01, name="motor")
+        system = tf.System([bar, hinge, motor], gravity=(0, 0, -9.81))
+        return tf.InitialValueProblem(system, {hinge: (0.3, 0.5)}, (0, 1))
+
+    def solved(gear):
+        return tf.solve(problem(gear), tf.MixedGalerkin(2), 20, progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tf.errors.StartFollows)
+        found = tf.gradient(solved(3.0), END, "motor.gear")[0]
+    high, low = (solved(gear).position("bar", 1.0)[0] for gear in (3.0003, 2.9997))
+    assert found == pytest.approx((high - low) / 6e-4, rel=1e-6)

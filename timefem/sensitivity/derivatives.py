@@ -65,7 +65,8 @@ class Derivatives(NamedArguments, ABC):
         by_kept, closing, by_q, by_v = self.start.follow(by_z)
         pairs = ((by_numbers, given.numbers), (by_z, given.z), (by_kept, given.kept), (by_q, given.q), (by_v, given.v))
         changes = sum((change.T @ by.T).T for by, change in pairs)
-        moved = np.abs((given.kept.T @ closing.T).T).max(axis=0, initial=0.0)
+        moved = np.abs(sum((change.T @ by.T).T for by, change in zip(closing, (given.kept, given.q), strict=True)))
+        moved = moved.max(axis=0, initial=0.0)
         names = [given.labels[i] for i in np.flatnonzero(moved > 1e-12 * np.abs(changes).max(initial=0.0))]
         if names:
             more = ", ..." if len(names) > 3 else ""

@@ -99,8 +99,9 @@ class Start:
 
         Returns
         -------
-        numbers, closing : ndarray, shape (K, n_numbers)
-            By the numbers; and what of that is by those of constraints on positions, which the start no longer holds.
+        numbers : ndarray, shape (K, n_numbers)
+        closing : (ndarray, ndarray), shapes (K, n_numbers) and (K, n_q)
+            What of those by numbers and by coordinates is by constraints on positions that the start no longer holds.
         q, v : ndarray, shapes (K, n_q)
             By changes of coordinates and velocities before they are made to hold the constraints.
         """
@@ -115,7 +116,8 @@ class Start:
         # coordinates: the smallest change that holds the constraints
         c = self._solve_q(self._phi @ (self._mobility @ q.T)).T
         _, by_phi = self._terms(size, {"theta": np.concatenate([-c, none], axis=1)})
-        return numbers + by_phi, by_phi, q - c @ self._phi, v
+        closing = by_phi, -(c @ self._phi)
+        return numbers + by_phi, closing, q + closing[1], v
 
     def _of_multipliers(self, gradient):
         """Consistent multipliers solve `B J (f + B^T lambda) + dTheta/dt = 0`, B = grad Theta, f = grad H - (Q, 0)."""
