@@ -14,7 +14,7 @@ from bench_panels import show
 
 import timefem as tf
 from timefem.cases import find_case
-from timefem.solvers.linear.condensation.lu import condensation
+from timefem.solvers.linear.time_chain.condensed_lu import condensation
 from timefem.solvers.linear.time_chain.lu import ChainLU
 
 TANGENTS = [("spinning-box", 1, 0.005, 2000), ("spinning-box", 2, 0.02, 2000), ("spinning-box", 3, 0.02, 2000),

@@ -22,7 +22,7 @@ from timefem.assembly import Assembler, Scaling
 from timefem.cases import find_case
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.solvers.equations.elements import ElementEquations
-from timefem.solvers.linear.petsc.substructure import RankTree, Rest
+from timefem.solvers.linear.petsc_substructure import RankTree, Rest
 from timefem.solvers.linear.time_chain.lu import SlabLU
 
 LATENCY, BANDWIDTH = 2e-6, 1e10  # s, bytes per s: assumed, of a common cluster

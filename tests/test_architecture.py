@@ -69,7 +69,7 @@ def test_import_is_light():
 def test_first_solves_import_what_they_need():
     """Of problems, methods and linear solvers one of each, and nothing that draws or writes."""
     others = ("problems.inverse.kind", "problems.phases.kind", "elements.energy_momentum",
-              "solvers.linear.petsc.solver", "solvers.nonlinear.fatrop", "solvers.nonlinear.ipopt",
+              "solvers.linear.petsc", "solvers.nonlinear.fatrop", "solvers.nonlinear.ipopt",
               "solution.drawing.scene", "solution.output.vtk", "solving.many_solutions", "solving.many_runs",
               "problems.initial.march_driver", "problems.optimal.files",
               "mechanics.bodies.tree.tree", "mechanics.composites.beam", "mechanics.bodies.tree.compile")

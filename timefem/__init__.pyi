@@ -201,8 +201,8 @@ from .solution.output.save import load
 from .solution.solution import Solution
 from .solvers.interior_point.algorithm import InteriorPoint
 from .solvers.interior_point.options import InteriorPointOptions
-from .solvers.linear.packages import Cholmod, SuperLU
-from .solvers.linear.petsc.solver import PETSc
+from .solvers.linear.base import Cholmod, SuperLU
+from .solvers.linear.petsc import PETSc
 from .solvers.linear.time_chain.solver import TimeChain
 from .solvers.march.step_control import MarchOptions, StepControl
 from .solvers.nonlinear.fatrop import Fatrop

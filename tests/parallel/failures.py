@@ -7,7 +7,7 @@ from mpi4py import MPI
 import timefem as tf
 from timefem.assembly import Assembler
 from timefem.solvers.equations.distributed import DistributedEquations
-from timefem.solvers.linear.petsc.solver import PETScSolver
+from timefem.solvers.linear.petsc import PETScSolver
 
 FAULTS = {"raise": (Assembler, "evaluate", ValueError("boom")),
           "meet": (DistributedEquations, "norm", ValueError("boom")),

@@ -15,7 +15,7 @@ from timefem.assembly import Scaling
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.errors import SingularMatrix
 from timefem.solvers.equations.distributed import OTHER_WORK, DistributedEquations
-from timefem.solvers.linear.petsc.solver import PETScSolver
+from timefem.solvers.linear.petsc import PETScSolver
 
 COMM = MPI.COMM_WORLD
 CHAIN = {"pc_type": "python"}

@@ -30,7 +30,7 @@ _SOURCES = ("kernels", "elements/evaluation", "assembly/assembler.py", "mechanic
             "mechanics/values/evaluate.py", "mechanics/values/at_start.py",
             "problems/boundary/conditions.py", "problems/estimation/kinematic/block_chain.py",
             "problems/estimation/kinematic/frame_loops.py", "solvers/march",
-            "solvers/linear/element", "solvers/linear/condensation", "solvers/linear/time_chain",
+            "solvers/linear/element", "solvers/linear/time_chain",
             "sparse.py",
             "solvers/nonlinear/newton.py", "solvers/nonlinear/products.py", "solvers/interior_point/bounds_loops.py",
             "solvers/interior_point/block_ldl", "solvers/nonsmooth")

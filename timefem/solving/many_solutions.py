@@ -19,7 +19,7 @@ from ..problems.initial.problem import InitialValueProblem
 from ..problems.kinds import KINDS, check_able, kind_of, kinds_with_several
 from ..progress import progress as progress_bar
 from ..solution.solution import Solution
-from ..solvers.nonlinear.homotopy import follow
+from ..solvers.nonlinear.newton import follow
 from ..status import Reason, Status
 from .keywords import OfSequences
 from .solve import solve

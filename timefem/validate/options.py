@@ -35,8 +35,8 @@ METHODS = LateTable("timefem.solvers", {  # of optimal control with inequalities
     "fatrop": ".nonlinear.fatrop.Fatrop"})
 
 LINEAR_SOLVERS = LateTable("timefem.solvers.linear", {  # options; each says what packages it needs, how to install them
-    "chain": ".time_chain.solver.TimeChain", "superlu": ".packages.SuperLU", "petsc": ".petsc.solver.PETSc",
-    "sksparse": ".packages.Cholmod"})
+    "chain": ".time_chain.solver.TimeChain", "superlu": ".base.SuperLU", "petsc": ".petsc.PETSc",
+    "sksparse": ".base.Cholmod"})
 
 KRYLOV = {"ksp_type": "gmres", "ksp_rtol": 1e-10, "ksp_gmres_restart": 200, "ksp_max_it": 1000, "ksp_pc_side": "right"}
 PETSC_METHODS = {  # names for options of PETSc

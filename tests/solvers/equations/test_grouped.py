@@ -9,7 +9,7 @@ from timefem.errors import SingularMatrix
 from timefem.problems.boundary.solver import BoundarySolver
 from timefem.solvers.equations import distributed as grouped
 from timefem.solvers.equations.distributed import GroupedEquations, Limits
-from timefem.solvers.linear.condensation import lu as condensation
+from timefem.solvers.linear.time_chain import condensed_lu as condensation
 
 WHOLE, IN_GROUPS = Limits(entries=10**12), Limits(entries=0, elements=20)
 

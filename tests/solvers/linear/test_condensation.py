@@ -9,8 +9,8 @@ import scipy.sparse as sp
 import timefem as tf
 from timefem.cases import find_case
 from timefem.errors import SingularMatrix, SolveError
-from timefem.solvers.linear.condensation import lu as condensation
-from timefem.solvers.linear.condensation.lu import CondensedLU, Limits
+from timefem.solvers.linear.time_chain import condensed_lu as condensation
+from timefem.solvers.linear.time_chain.condensed_lu import CondensedLU, Limits
 from timefem.solvers.linear.time_chain.lu import ChainLU
 
 

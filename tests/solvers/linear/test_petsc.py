@@ -13,7 +13,7 @@ import pytest
 import timefem as tf
 from tests.example_systems import pendulum, spinning_box
 from timefem.cli import main
-from timefem.solvers.linear.petsc.matrix import check_numpy
+from timefem.solvers.linear.petsc_matrix import check_numpy
 
 pytest.importorskip("petsc4py", reason="PETSc is an extra")
 
@@ -77,7 +77,7 @@ def test_mumps_gets_more_workspace_when_it_asks():
 KEPT = """
 import numpy as np
 from types import SimpleNamespace
-from timefem.solvers.linear.petsc.solver import PETScSolver
+from timefem.solvers.linear.petsc import PETScSolver
 
 n = 6
 pattern = SimpleNamespace(indptr=np.arange(n + 1), indices=np.arange(n), column_starts=np.array([0, 3, n]),

@@ -9,7 +9,7 @@ import pytest
 import timefem as tf
 from tests.example_systems import pendulum, spinning_box
 from timefem.cli import main
-from timefem.solvers.linear.petsc.matrix import of_slabs, rows_beside
+from timefem.solvers.linear.petsc_matrix import of_slabs, rows_beside
 from timefem.studies import preconditioners
 
 pytest.importorskip("petsc4py", reason="PETSc is an extra")

@@ -177,7 +177,7 @@ def test_transposed():
 
     pytest.importorskip("petsc4py", reason="PETSc is an extra")
     from tests.solvers.linear.test_time_chain import galerkin
-    from timefem.solvers.linear.petsc.solver import PETScSolver
+    from timefem.solvers.linear.petsc import PETScSolver
 
     rng = np.random.default_rng(5)
     matrix, columns, rows = galerkin(6, 5, 4, rng)
@@ -193,7 +193,7 @@ def test_needs_a_chain():
     from types import SimpleNamespace
 
     pytest.importorskip("petsc4py", reason="PETSc is an extra")
-    from timefem.solvers.linear.petsc.solver import PETScSolver
+    from timefem.solvers.linear.petsc import PETScSolver
 
     pattern = SimpleNamespace(indptr=np.arange(4), indices=np.arange(3))
     with pytest.raises(tf.InputError, match="needs a matrix of a chain"):

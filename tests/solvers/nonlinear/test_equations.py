@@ -8,8 +8,7 @@ import scipy
 import timefem as tf
 from timefem.errors import SingularMatrix
 from timefem.solvers.equations.nonlinear import NonlinearEquations, SaddleEquations
-from timefem.solvers.nonlinear.homotopy import Fading, newton_with_homotopy
-from timefem.solvers.nonlinear.newton import newton
+from timefem.solvers.nonlinear.newton import Fading, newton, newton_with_homotopy
 from timefem.solvers.nonlinear.saddle_point import solve_minimum, solve_saddle
 
 

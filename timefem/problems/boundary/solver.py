@@ -22,8 +22,7 @@ from ...solution.audit import jump_of
 from ...solution.solution import Solution
 from ...solvers.equations.conditioning import WARN_ABOVE
 from ...solvers.equations.outcome import Outcome, transferred
-from ...solvers.nonlinear.homotopy import follow, newton_with_homotopy
-from ...solvers.nonlinear.newton import Newton, newton
+from ...solvers.nonlinear.newton import Newton, follow, newton, newton_with_homotopy
 from ...sparse import estimated_norm
 from ...status import Reason, Status
 from ..initial.global_driver import Global

@@ -21,8 +21,7 @@ from ...solution.solution import Solution
 from ...solvers.equations.distributed import make_equations
 from ...solvers.equations.ends import EndBlock, Ends
 from ...solvers.equations.outcome import NodalValues, Outcome
-from ...solvers.nonlinear.homotopy import newton_with_homotopy
-from ...solvers.nonlinear.newton import Newton, newton
+from ...solvers.nonlinear.newton import Newton, newton, newton_with_homotopy
 from ...status import Reason, Status
 from ..initial.drivers import run_driver
 from ..initial.global_driver import Global

@@ -13,8 +13,8 @@ from ...parallel import agree
 from ...records import frozen
 from ...validate import peak_memory
 from ..linear import linear_options
-from ..linear.condensation.grouped import Group, GroupedLU, GroupLU, Groups
-from ..linear.petsc.matrix import petsc
+from ..linear.petsc_matrix import petsc
+from ..linear.time_chain.condensed_slabs import Group, GroupedLU, GroupLU, Groups
 from ..linear.time_chain.lu import SlabLU
 from ..linear.time_chain.solver import WIDE, TimeChain
 from .elements import ElementEquations, JoinedPattern

@@ -3,8 +3,7 @@
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
-    "base": ["LINEAR_SOLVERS", "LinearOptions", "LinearSolver", "linear_options"],
-    "packages": ["Cholmod", "SuperLU"],
-    "petsc.solver": ["PETSc"],
+    "base": ["LINEAR_SOLVERS", "Cholmod", "LinearOptions", "LinearSolver", "SuperLU", "linear_options"],
+    "petsc": ["PETSc"],
     "time_chain.solver": ["TimeChain"],
 })

@@ -1,1 +1,1 @@
-"""The embedded LU of matrices kept in time order."""
+"""The embedded LU of matrices kept in time order: as a whole, or the inside of their elements first."""

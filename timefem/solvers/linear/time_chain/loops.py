@@ -1,4 +1,4 @@
-"""Compiled loops of the time-chain LU; `chain` explains what they do and where everything is."""
+"""Compiled loops of the time-chain LU; `lu` explains what they do and where everything is."""
 
 import numpy as np
 

@@ -13,8 +13,8 @@ from .... import validate
 from ....errors import InputError
 from ....progress import progress
 from ..base import LinearOptions, LinearSolver
-from ..condensation.lu import CondensedLU
 from ..dissection import DissectionLU, dissect, work_of_piece
+from .condensed_lu import CondensedLU
 from .lu import ChainLU
 
 WIDE = 128  # unknowns of a block: below, dissection has not been faster

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .... import validate
-from ....errors import InputError, SingularMatrix
-from ....parallel import Counted, agree, swap
-from ..time_chain.lu import SlabLU
+from ... import validate
+from ...errors import InputError, SingularMatrix
+from ...parallel import Counted, agree, swap
+from .time_chain.lu import SlabLU
 
 
 class Substructure:

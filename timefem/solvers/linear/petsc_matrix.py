@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from .... import validate
-from ....errors import InputError, MissingBackend
+from ... import validate
+from ...errors import InputError, MissingBackend
 
 REMEDY = ("pip install 'numpy<2' in this environment (in that of `make env` pip keeps to it by itself), or a petsc4py "
           "that was compiled for this NumPy")

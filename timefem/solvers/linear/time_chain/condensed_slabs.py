@@ -17,8 +17,8 @@ import numpy as np
 from ....errors import SolveError
 from ....sparse import CompressedRows, add_transposed_product, infinity_norm
 from ..base import LinearSolver
-from ..time_chain.lu import SlabLU
-from .lu import Condensation, condensation
+from .condensed_lu import Condensation, condensation
+from .lu import SlabLU
 
 
 class Groups(ABC):

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from .... import validate
-from ....errors import InputError, SolveError
-from ....sparse import infinity_norm
-from ....validate.options import KRYLOV, PETSC_METHODS, SHORTHANDS
-from ..base import REFINE_ABOVE, LinearOptions, LinearSolver
-from .matrix import AssembledMatrix, Blocks, RowMatrix, check_numpy, petsc
-from .substructure import Substructure
+from ... import validate
+from ...errors import InputError, SolveError
+from ...sparse import infinity_norm
+from ...validate.options import KRYLOV, PETSC_METHODS, SHORTHANDS
+from .base import REFINE_ABOVE, LinearOptions, LinearSolver
+from .petsc_matrix import AssembledMatrix, Blocks, RowMatrix, check_numpy, petsc
+from .petsc_substructure import Substructure
 
 PREFIX = "timefem_"
 WORKSPACE = PREFIX + "mat_mumps_icntl_14"  # extra workspace of MUMPS in percent, for pivots that are delayed

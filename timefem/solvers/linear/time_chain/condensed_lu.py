@@ -17,8 +17,8 @@ from ....errors import SolveError
 from ....kernels.lanes import LANES
 from ....kernels.record import Record
 from ....records import frozen
-from ..time_chain.lu import ChainLU
-from . import loops
+from . import condensed_loops
+from .lu import ChainLU
 
 
 @frozen
@@ -101,7 +101,7 @@ def condensation(pattern, kind=None):
                                  for a in (pattern.column_starts, pattern.row_starts))
     n_blocks = len(column_starts) - 1
     block, touched, alike = n_blocks // 2, np.zeros(column_starts[-1], bool), np.zeros(n_blocks, np.int8)
-    loops.find_alike(pattern.indptr, pattern.indices, column_starts, row_starts, block, touched, alike)
+    condensed_loops.find_alike(pattern.indptr, pattern.indices, column_starts, row_starts, block, touched, alike)
     start, stop = column_starts[block:block + 2]
     inside = np.flatnonzero(~touched[start:stop])
     if not LIMITS.least_inside * (stop - start) <= len(inside) <= row_starts[block + 1] - row_starts[block]:
@@ -149,13 +149,13 @@ class Condensation:
         is_inside[blocks] = 1
         starts = [np.concatenate([[0], np.cumsum(np.diff(s) - len(inside) * is_inside)])
                   for s in (row_starts, column_starts)]
-        self._chain = loops.Chain(indptr, indices, column_starts, row_starts, is_inside, outside, *starts,
+        self._chain = condensed_loops.Chain(indptr, indices, column_starts, row_starts, is_inside, outside, *starts,
                                   np.empty(column_starts[-1], np.int32))
         counts = np.diff(indptr[row_starts])
         counts[blocks] = n_left * len(outside)
         size = np.int32 if counts.sum() < 2**31 else np.int64
         self._indptr, reduced = np.zeros(starts[0][-1] + 1, size), np.empty(counts.sum(), size)
-        loops.reduce_pattern(self._chain, inside, n_left, self._indptr, reduced)
+        condensed_loops.reduce_pattern(self._chain, inside, n_left, self._indptr, reduced)
         self._data, self._nodes = np.empty(len(reduced)), self._lu_of_nodes(self._indptr, reduced, starts[1], starts[0])
         self._kept_columns = np.flatnonzero(self._chain.reduced >= 0)
         others = np.flatnonzero(is_inside == 0)
@@ -181,7 +181,7 @@ class Condensation:
     def _eliminate(self, data):
         """Eliminate the inside of all elements; whether there are pivots."""
         blocks, self._groups, taken = self._blocks, [], []
-        loops.copy_others(self._chain, data, self._indptr, self._data)
+        condensed_loops.copy_others(self._chain, data, self._indptr, self._data)
         for number in range(LIMITS.most_plans):
             new = number == len(self._plans)
             if new:
@@ -191,9 +191,9 @@ class Condensation:
                 self._plans.append([plan, None])
             plan, group = self._plans[number]
             if group is None or not np.array_equal(group.blocks, blocks):
-                group = self._plans[number][1] = loops.group_for(plan, blocks, self._columns)
+                group = self._plans[number][1] = condensed_loops.group_for(plan, blocks, self._columns)
             self._groups.append((plan, group))
-            n_bad = loops.eliminate_inside(self._chain, plan, group, data, LIMITS.largest, self._indptr,
+            n_bad = condensed_loops.eliminate_inside(self._chain, plan, group, data, LIMITS.largest, self._indptr,
                                            self._data)
             taken.append(len(blocks) - n_bad)
             if n_bad == 0:
@@ -234,12 +234,12 @@ class Condensation:
         if transposed:
             reduced = b[self._kept_columns]
             for plan, group in self._groups:
-                loops.forward_transposed(self._chain, plan, group, b, group.good, reduced)
+                condensed_loops.forward_transposed(self._chain, plan, group, b, group.good, reduced)
             return reduced
         reduced = np.empty(len(self._indptr) - 1)
         reduced[self._other_reduced] = b[self._other_rows]
         for plan, group in self._groups:
-            loops.forward(self._chain, plan, group, b, reduced)
+            condensed_loops.forward(self._chain, plan, group, b, reduced)
         return reduced
 
     def _inwards(self, reduced, transposed=False):
@@ -248,12 +248,12 @@ class Condensation:
             x = np.empty(len(self._chain.indptr) - 1)
             x[self._other_rows] = reduced[self._other_reduced]
             for plan, group in self._groups:
-                loops.backward_transposed(self._chain, plan, group, reduced, x)
+                condensed_loops.backward_transposed(self._chain, plan, group, reduced, x)
             return x
         x = np.empty(len(self._chain.reduced))
         x[self._kept_columns] = reduced
         for plan, group in self._groups:
-            loops.backward(self._chain, plan, group, reduced, x)
+            condensed_loops.backward(self._chain, plan, group, reduced, x)
         return x
 
 

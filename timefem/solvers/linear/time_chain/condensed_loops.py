@@ -5,16 +5,8 @@ import numpy as np
 from ....kernels.lanes import LANES, copy_lanes, load, scale_lanes, store, transpose_eight
 from ....kernels.loops import compiled
 from ....kernels.record import Record, aligned
-from ....kernels.runs import (
-    clear_runs,
-    copy_runs,
-    invert_pivot,
-    keep_largest,
-    spread_eight,
-    take_product,
-    take_row,
-)
-from ..time_chain.pivots import ROUNDING
+from ....kernels.runs import clear_runs, copy_runs, invert_pivot, keep_largest, spread_eight, take_product, take_row
+from .pivots import ROUNDING
 
 
 class Chain(Record):

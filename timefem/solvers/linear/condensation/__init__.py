@@ -1,1 +1,0 @@
-"""Elimination inside time elements before the chain of nodes is factored."""

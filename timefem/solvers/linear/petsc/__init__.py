@@ -1,1 +1,0 @@
-"""Linear solvers of PETSc, and substructuring over ranks."""
