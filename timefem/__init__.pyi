@@ -58,10 +58,18 @@ from .mechanics.composites.composite import MassSpringChain as MassSpringChain
 from .mechanics.composites.curve import Curve, Line
 from .mechanics.composites.line_loads import LineForce, LineTorque
 from .mechanics.composites.section import RopeSection, Section
-from .mechanics.contacts.planes import BoxContact, EllipsoidContact, PlaneContact, RimContact
 from .mechanics.contacts.reacting import BearingFriction
 from .mechanics.contacts.rigid import Tether
-from .mechanics.contacts.solids import BoxPairContact, DiscContact, EdgeContact, SphereContact
+from .mechanics.contacts.solids import (
+    BoxContact,
+    BoxPairContact,
+    DiscContact,
+    EdgeContact,
+    EllipsoidContact,
+    PlaneContact,
+    RimContact,
+    SphereContact,
+)
 from .mechanics.contacts.surfaces import FormulaContact, SurfaceContact
 from .mechanics.describe import describe
 from .mechanics.forces.actuators import (

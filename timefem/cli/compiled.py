@@ -13,7 +13,7 @@ from ..kernels.loops import for_common_processors, nothing_interpreted
 from ..kernels.store import FOLDER_VARIABLE, SIZE_VARIABLE, Store, store
 from ..mechanics.bodies.rigid import RigidBody
 from ..mechanics.bodies.states import Pose
-from ..mechanics.contacts.planes import PlaneContact
+from ..mechanics.contacts.solids import PlaneContact
 from ..mechanics.joints.pairs import Revolute
 from ..mechanics.system import System
 from ..mechanics.values.evaluate import compile_loop

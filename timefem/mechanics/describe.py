@@ -21,7 +21,7 @@ from .formulas.stored import StoredFormula
 from .functions.formula import Formula as FormulaOfTime
 from .functions.formula import Table
 from .functions.time_functions import Constant, Polynomial, Ramp, Sine, Spline, Step, Transfer, TrianglePulse
-from .numbers.records import StandIns
+from .numbers.changes import StandIns
 from .part import Body
 from .parts import replaced_names
 from .states.redundancy import keep_constraints

@@ -19,7 +19,7 @@ from ..types import Floats, States, Vector
 from .body_frame import BodyFrame, is_on_tree, seen_by
 from .declared.declared import Declared
 from .forces.loads import Gravity
-from .numbers.records import StandIns, with_rotors
+from .numbers.changes import StandIns, with_rotors
 from .part import Body, Part
 from .parts import NamedParts, grouped, with_helpers
 from .values.state_values import StateValues

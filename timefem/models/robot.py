@@ -16,8 +16,7 @@ from .. import validate
 from ..display import Card, Summarized, digits
 from ..errors import InputError, NotAsked, warn
 from ..mechanics.bodies.tree.tree import Tree
-from ..mechanics.contacts.planes import EllipsoidContact, PlaneContact
-from ..mechanics.contacts.solids import SphereContact
+from ..mechanics.contacts.solids import EllipsoidContact, PlaneContact, SphereContact
 from ..mechanics.forces.actuators import GeneralizedControl
 from ..mechanics.forces.on_joints import EndStop, JointFriction
 from ..mechanics.system import System

@@ -14,9 +14,9 @@ from ..mechanics.parts import body_of
 from ..mechanics.states.closing import warn_where_it_starts
 from ..mechanics.system import coordinate_names
 from ..mechanics.values.evaluate import kept
+from ..mechanics.values.forces import switching_of
 from ..mechanics.values.measures import LEAST, blocks_of, largest_squares
 from ..mechanics.values.of_parts import coordinate_at, couples_inertia
-from ..mechanics.values.switching import switching_of
 from ..memory import Late
 from ..solvers.march.events import missed_forces
 from ..solvers.march.resolution import excess, is_polynomial, largest_sizes

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 import timefem as tf
-from timefem.mechanics.values.switching import switching_of
+from timefem.mechanics.values.forces import switching_of
 from timefem.solvers.march import events
 
 

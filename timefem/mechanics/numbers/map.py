@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import InputError
 from .arguments import Arguments, is_symbolic, number_at, own_parameters, put, symmetric
-from .records import sees
+from .changes import sees
 
 if TYPE_CHECKING:
     from ..part import Part

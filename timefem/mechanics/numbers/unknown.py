@@ -11,10 +11,9 @@ from ...memory import Late
 from ...records import frozen
 from ..formulas.stored import StoredFormula
 from .arguments import number_at
-from .changes import check_names, made_of
+from .changes import StandIns, check_names, made_of, with_records
 from .map import NumberMap
 from .names import resolve
-from .records import StandIns, with_records
 
 NOTHING = ca.SX.sym("x", 0)
 

@@ -6,9 +6,9 @@ import numpy as np
 from ...mechanics.parts import body_of
 from ...mechanics.symbols import first_order_places
 from ...mechanics.values.evaluate import quantities_at
+from ...mechanics.values.forces import switching_of
 from ...mechanics.values.measures import blocks_of
 from ...mechanics.values.quantities import switches_of
-from ...mechanics.values.switching import switching_of
 from ...polynomials import gauss_legendre
 from ...records import frozen
 

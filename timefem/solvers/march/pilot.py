@@ -8,7 +8,7 @@ from ... import interrupts
 from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
-from ...mechanics.values.switching import sharp_times, switching_of
+from ...mechanics.values.forces import sharp_times, switching_of
 from ...status import Reason, Status
 from ..linear.element.fronts import DONE, PAUSE, ROOM, TOO_SMALL
 from .events import EVENTS, Crossings
