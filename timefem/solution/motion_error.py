@@ -14,7 +14,7 @@ import numpy as np
 
 from ..assembly import Scaling, TimeMesh
 from ..elements.evaluation.plan import ElementPlan
-from ..mechanics.values.switching import switching_of
+from ..mechanics.values.forces import switching_of
 from ..solvers.march.events import missed_forces
 from ..solvers.march.march import Run, march
 from ..solvers.march.resolution import amplitudes, at_rest, differences, excess, find_ranges, largest_sizes
