@@ -259,3 +259,20 @@ def test_a_throw_without_controls():
         (0, 1), end_cost="-end.q('x')[0]", free_time=True, bounds={"duration": (0.1, 5)}, limits=[speed])
     problem = problem.guessed_near({"x": tf.EndState(q=[0, 0, 5, 5])})
     assert solved(problem, tf.MixedGalerkin(2), 10).objective == pytest.approx(-100 / 9.81, rel=1e-6)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("degree", "n"), [(2, 20), (3, 40)])
+def test_a_way_around_obstacles_by_its_angle(degree, n):
+    """PSOPT's obstacles: all ways cost the square of the speed, 2.138, and the straight one is cut off. Guesses that
+    bend had the angle that holds still, and did not get around by angles that may turn three times."""
+    angle = tf.Control(name="angle")
+    place = tf.State("place", "[2.138 * cos(u[0]), 2.138 * sin(u[0])]", n=2, controls=[angle])
+    discs = [tf.Limit(f"(now.q('place')[0] - {x})**2 + (now.q('place')[1] - {y})**2", 0.1, None, name=f"disc at {x}")
+             for x, y in ((0.4, 0.5), (0.8, 1.5))]
+    problem = tf.OptimalControl(
+        tf.System([place, angle]), {place: [0, 0]}, {place: [1.2, 1.6]}, (0, 1),
+        "2.138**2 * (cos(u[0])**2 + sin(u[0])**2)", bounds={angle: (-10, 10)},
+        limits=[*discs, tf.Limit("now.q('place')", 0, 2, name="field")])
+    sol = tf.solve(problem, tf.MixedGalerkin(degree), n, progress=False)
+    assert sol.success and sol.objective == pytest.approx(2.138**2, rel=1e-9)

@@ -48,7 +48,7 @@ class Guess(NamedArguments):
     controls : dict or array_like, optional
         Actuator, or its name -> a number, numbers of shape (n_controls,), an array (n, n_controls) at `times`, or a
         function of an array of times; or an array (n, n_controls) of all. Those left out are the ones that hold the
-        motion at rest: static balance, or follow default cubics. "zero": none.
+        motion at rest: static balance, or follow default cubics, or states of first order that bend. "zero": none.
     bend : float
         How far bodies go aside of the default motion in the middle [m or rad]: breaks a symmetry that Newton's method
         would keep.
@@ -281,7 +281,7 @@ def first_guess(problem, plan, mesh, guess):
         state[0, 0] = problem.z0
     flat = state.reshape(-1, problem.system.n_z)
     order = np.unique(times.ravel(), return_index=True)[1]
-    held = balance(problem.system, problem.bounds, times.ravel()[order], flat[order])
+    held = balance(problem.system, problem.bounds, times.ravel()[order], flat[order], guess.bend != 0)
     basis = element.multiplier.basis
     multipliers = np.zeros((mesh.n_elements, basis.n_shapes, plan.system.n_multipliers))
     m = problem.system.n_constraints

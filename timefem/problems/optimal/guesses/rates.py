@@ -162,7 +162,7 @@ def controls_along(way, bounds, states):
     return t[::OPTIONS.states_per_sample], np.array(controls) if left <= OPTIONS.accelerations_left**2 * asked else None
 
 
-def balance(system, bounds, times, states):
+def balance(system, bounds, times, states, flowing=False):
     """Controls and configuration multipliers that leave the least acceleration at rest.
 
     `M a = Q + B u - G^T gamma` with |a| as small as the controls, within their bounds, can make it, and then as little
@@ -176,6 +176,8 @@ def balance(system, bounds, times, states):
     times : ndarray, shape (n,)
         Increasing [s].
     states : ndarray, shape (n, n_z)
+    flowing : bool
+        Whether states of first order are to change as these states do, and not to rest.
 
     Returns
     -------
@@ -186,11 +188,14 @@ def balance(system, bounds, times, states):
     places = np.unique(np.linspace(0, len(times) - 1, OPTIONS.balance_samples).astype(int))
     controls = np.tile(middle, (len(places), 1))
     multipliers = np.zeros((len(places), system.n_constraints))
+    still, wanted = np.zeros(system.n_q), np.zeros((len(times), system.n_q))
+    flows = np.array(first_order_places(system), int)
+    if flowing and len(flows):
+        wanted[:, flows] = np.gradient(states[:, flows], times, axis=0)
     for i, place in enumerate(places):
         q = states[place, :system.n_q]
-        still = np.zeros(system.n_q)
         try:
-            at, found, _ = _made(system, float(times[place]), q, still, middle, still)
+            at, found, _ = _made(system, float(times[place]), q, still, middle, wanted[place])
             controls[i] = np.clip(found, lower, upper)
             multipliers[i] = at.multipliers_with(controls[i])[:system.n_constraints]
         except (InputError, np.linalg.LinAlgError, ValueError):
