@@ -23,7 +23,7 @@ from ..solvers.march.resolution import excess, is_polynomial, largest_sizes
 from ..status import Reason, Status
 from .motion_error import elements_that_do, estimated_error, marching, measured_error, surely_resolves
 from .options import OPTIONS
-from .violations import first_violated
+from .violations import first_violated, violation
 
 
 def audited(solution, cut=False, smooth=True):
@@ -153,7 +153,7 @@ def _audited_slab(solution):
 
 def _failure(n, time, name, residual, what):
     """The status of what violates a constraint from element n on."""
-    return Status.failure(what, n, time, [], f"'{name}' is violated by {residual:.3g}")
+    return Status.failure(what, n, time, [], violation(name, residual))
 
 
 def _lost_turns(solution):

@@ -5,7 +5,7 @@ import numpy as np
 from ..mechanics.states.closing import side_of, whole
 from ..mechanics.states.consistent_multipliers import RANK_TOLERANCE
 from ..mechanics.values.at_start import at_start, constraint_sizes
-from ..mechanics.values.evaluate import quantities_at
+from ..mechanics.values.evaluate import kept, quantities_at
 from ..mechanics.values.measures import OF_LARGEST, TINY, largest_of
 from ..mechanics.values.of_parts import finite_terms
 from ..memory import Late
@@ -20,16 +20,21 @@ def first_violated(system, t, z):
 
     Times and states have shapes (n,), (n, n_z).
     """
-    faults = _position_violated(system, t, z), _turned_over(system, t, z), _slip(system, t, z)
+    faults = _position_violated(system, t, z), turned_over(system, t, z), _slip(system, t, z)
     found = [fault for fault in faults if fault is not None]
     return min(found, key=lambda fault: fault[1], default=None)
+
+
+def violation(name, residual):
+    """What a status says of a constraint that does not hold."""
+    return f"'{name}' is violated by {residual:.3g}"
 
 
 def _slip(system, t, z):
     """The same of nonholonomic constraints that were dropped; those kept hold by the equations."""
     if system.complete is None or system.n_nonholonomic == system.complete.n_nonholonomic:
         return None
-    kept, system = system.kept, system.complete
+    own, system = system.kept, system.complete
     m, light, v, found = system.n_constraints, system.mass_scale**-0.5, system.velocity(t, z), []
     gradient = at_start(system, t[0], z[0]).gradient
     speed = max(largest_of(z[0], gradient, system.state_scale)[1], np.abs(v / light).max())
@@ -41,8 +46,8 @@ def _slip(system, t, z):
         found.append(np.concatenate([of_positions[..., :m], _terms(form, v[rows], still + light * speed, drift)], -1))
     off, size = np.concatenate(found, axis=1)
     off /= size.max(axis=0)
-    dropped = np.setdiff1d(np.arange(m, m + system.n_nonholonomic), kept)
-    bound = max(OPTIONS.dropped_held, OPTIONS.dropped_more * off[:, kept].max(initial=0.0))
+    dropped = np.setdiff1d(np.arange(m, m + system.n_nonholonomic), own)
+    bound = max(OPTIONS.dropped_held, OPTIONS.dropped_more * off[:, own].max(initial=0.0))
     slips = np.argwhere(~(off[:, dropped] <= min(OPTIONS.violated, bound)))
     if not len(slips):
         return None
@@ -58,14 +63,14 @@ def _terms(matrix, x, largest, more):
 
 
 def _position_violated(system, t, z):
-    kept, system = system.kept, system.complete or system
+    own, system = system.kept, system.complete or system
     m = system.n_constraints
     if not m:
         return None
     size, bound, dropped = at_start(system, t[0], z[0]).size[:m].copy(), np.full(m, OPTIONS.violated), np.zeros(m, bool)
     least, turning = min(OPTIONS.violated, OPTIONS.dropped_held), None
-    if kept is not None:
-        dropped[np.setdiff1d(np.arange(m), kept)] = True
+    if own is not None:
+        dropped[np.setdiff1d(np.arange(m), own)] = True
     for first in range(0, len(t), OPTIONS.audit_piece):
         rows = slice(first, first + OPTIONS.audit_piece)
         residuals = np.abs(quantities_at(system, t[rows], z[rows], "positions", repeatable=False)[0])
@@ -121,20 +126,28 @@ def by_radian(system, t, z):
     return np.where((squares @ (weights == 0) == 0) & (np.sqrt(size) > least), np.sqrt(size), np.inf)
 
 
-def _turned_over(system, t, z):
-    """The same of drives whose angle has come to half a turn from what they prescribe, where their formulas vanish,
-    too; bodies that turn slowly from node to node do not."""
+def turning_drives(system):
+    """Parts that prescribe an angle, whose formulas vanish half a turn away, too."""
+    return kept(system, _turning_drives)
+
+
+def _turning_drives(system):
+    return [part for part in map(whole, system.parts) if hasattr(part, "t_span") and hasattr(part, "right_side")]
+
+
+def turned_over(system, t, z):
+    """What `first_violated` has of drives whose angle has come to half a turn from what they prescribe, where their
+    formulas vanish, too; bodies that turn slowly from node to node do not."""
     found = []
-    for drive in map(whole, system.parts):
-        if hasattr(drive, "t_span") and hasattr(drive, "right_side"):
-            places = np.concatenate([np.arange(system.n_q)[system.coordinates(body)] for body in drive.bodies])
-            rates = np.abs(z[:, system.n_q + places]).max(axis=0) / system.mass_scale[places]  # of whole turns, too
-            steps = np.abs(np.diff(z[:, places], axis=0)).max(axis=0, initial=0.0)
-            if np.maximum(steps, rates * np.diff(t).max(initial=0.0)).max() > OPTIONS.largest_turn / 2:
-                over = np.flatnonzero(np.diff(side_of(system, drive, t, z[:, :system.n_q])))
-                if len(over):
-                    name = f"{system.label(drive)}: {drive.constraint_names[0]}"
-                    found.append((int(over[0]), t[over[0] + 1], name, np.pi, Reason.CONSTRAINTS_VIOLATED))
+    for drive in turning_drives(system):
+        places = np.concatenate([np.arange(system.n_q)[system.coordinates(body)] for body in drive.bodies])
+        rates = np.abs(z[:, system.n_q + places]).max(axis=0) / system.mass_scale[places]  # of whole turns, too
+        steps = np.abs(np.diff(z[:, places], axis=0)).max(axis=0, initial=0.0)
+        if np.maximum(steps, rates * np.diff(t).max(initial=0.0)).max() > OPTIONS.largest_turn / 2:
+            over = np.flatnonzero(np.diff(side_of(system, drive, t, z[:, :system.n_q])))
+            if len(over):
+                name = f"{system.label(drive)}: {drive.constraint_names[0]}"
+                found.append((int(over[0]), t[over[0] + 1], name, np.pi, Reason.CONSTRAINTS_VIOLATED))
     return min(found, key=lambda fault: fault[1], default=None)
 
 

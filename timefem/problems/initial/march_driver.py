@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...progress import progress
+from ...solution.violations import turned_over, turning_drives, violation
 from ...solvers.equations.outcome import Outcome, ValuesOfDofs
 from ...solvers.march.march import CHUNK, LoopArrays, Run, march, march_halving
 from ...validate.options import field, said
@@ -29,8 +30,8 @@ class March(Driver):
     scaling : {"full", "weights", "reference", "none"}
         Of unknowns and rows (see `timefem.assembly.scaling`).
     keep_mesh : bool
-        Fail where Newton's method fails. Otherwise the element is halved and tried again, as often as it takes (see
-        `timefem.solvers.march.march`), and the status says so.
+        Fail where Newton's method fails, or comes to half a turn from what a drive prescribes. Otherwise the element is
+        halved and tried again, as often as it takes (see `timefem.solvers.march.march`), and the status says so.
     """
 
     scaling: str = field("scaling")
@@ -65,6 +66,10 @@ class March(Driver):
             if job.recorder:
                 job.recorder.identity.take(mesh)
 
+        def look(t, z):
+            fault = turned_over(system, t, z)
+            return fault and (fault[0], violation(*fault[2:4]))
+
         with progress("march", mesh.n_elements, job.show) as bar:
             def advance(n):
                 nonlocal n_solved, stopped
@@ -79,7 +84,8 @@ class March(Driver):
             multipliers = system.consistent_multipliers(mesh.nodes[0], job.z0)
             scale = job.scale
             loop = job.kept.thing("march", plan, lambda: LoopArrays(plan, scale), lambda loop: loop.rescale(scale))
-            how = plan, mesh, job.z0, multipliers, scale, job.settings, Run(advance, chunk, x, n_solved, loop)
+            run = Run(advance, chunk, x, n_solved, loop, look=look if turning_drives(system) else None)
+            how = plan, mesh, job.z0, multipliers, scale, job.settings, run
             if self.keep_mesh:
                 x, n_solved, status, iterations = march(*how)
             else:

@@ -57,6 +57,9 @@ class Run(NamedTuple):
         Whether the compiled loop is made where there is none yet, or `NotCompiled` raised.
     first : ndarray, optional
         All dofs of the first element to start from, instead of those of a state that stays as it is at the start.
+    look : callable, optional
+        For `march_halving`: `look(t, z)` is given times and states at the ends of elements that were solved, and says
+        which of these found another solution than the one that is meant, and what of it: (element, text) or None.
     """
 
     advance: Callable = lambda n: None
@@ -66,6 +69,7 @@ class Run(NamedTuple):
     loop: object = None
     compiles: bool = True
     first: np.ndarray | None = None
+    look: Callable | None = None
 
 
 def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
@@ -91,7 +95,7 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
     iterations : ndarray of int
         Of the elements solved here.
     """
-    advance, most, x, start, loop, compiles, first = run
+    advance, most, x, start, loop, compiles, first, _ = run
     loop = LoopArrays(plan, scaling) if loop is None else loop
     n_node = loop.record.n_node
     x = np.zeros(n_node + mesh.n_elements * plan.columns.step) if x is None else x
@@ -244,6 +248,7 @@ def _find_fronts(plan, n):
     return fronts, targets
 
 
+HALVED = SHORTER | {Reason.CONSTRAINTS_VIOLATED}
 MOST = 12  # times that an element of the given mesh is halved, one half after the other
 
 
@@ -268,12 +273,23 @@ def march_halving(plan, mesh, z0, multipliers, scaling, settings, run=Run(), on_
     x, n_solved, status, iterations
         As from `march`, on this mesh.
     """
-    x, n, status, iterations = march(plan, mesh, z0, multipliers, scaling, settings, run)
-    if status.success or status.reason not in SHORTER:
+    def solve(mesh, run):
+        x, n, status, iterations = march(plan, mesh, z0, multipliers, scaling, settings, run)
+        if run.look is None:
+            return x, n, status, iterations
+        ends = np.arange(run.start, n + 1)
+        wrong = run.look(mesh.nodes[ends], x[ends[:, None] * plan.columns.step + plan.columns.first[0]])
+        if wrong is not None:
+            n = run.start + wrong[0]
+            status = Status.failure(Reason.CONSTRAINTS_VIOLATED, n, mesh.nodes[n], [], wrong[1])
+        return x, n, status, iterations[:n - run.start]
+
+    x, n, status, iterations = solve(mesh, run)
+    if status.success or status.reason not in HALVED:
         return mesh, x, n, status, iterations
     step, levels, begin = plan.columns.step, np.zeros(mesh.n_elements, int), run.start
     given, failed, solved = mesh, None, None
-    while not status.success and status.reason in SHORTER:
+    while not status.success and status.reason in HALVED:
         original = int(np.searchsorted(given.nodes, mesh.nodes[n], side="right")) - 1
         if failed is None or failed[0] < original:
             failed, solved = (original, mesh, n, levels, iterations, status), None
@@ -294,7 +310,7 @@ def march_halving(plan, mesh, z0, multipliers, scaling, settings, run=Run(), on_
         if len(x) < plan.columns.n_node + mesh.n_elements * step:  # by half, as many more may fail
             x = np.append(x, np.zeros(mesh.n_elements // 2 * step + step))
         on_mesh(mesh, x, n)
-        x, n, status, more = march(plan, mesh, z0, multipliers, scaling, settings, run._replace(x=x, start=n))
+        x, n, status, more = solve(mesh, run._replace(x=x, start=n))
         iterations = np.concatenate([iterations, more])
     if status.success:
         status = Status(True, message=status.message + told(given, mesh))
