@@ -142,6 +142,24 @@ def test_a_sequence_that_does_not_hold_is_named():
 
 
 @pytest.mark.long
+def test_controls_that_nothing_asks_for_stay_as_marched():
+    """A motor without a torque, and a state beside a pendulum that meets its stop: costs and bounds were asked for, and
+    the velocity of the state."""
+    bob = tf.RigidBody(1.0, [0.02, 0.02, 0.02], name="bob")
+    hinge = tf.Revolute(bob, axis_a=(0, 0, 1), axis_b=(0, 0, 1), point_a=(0, 0.3, 0), point_b=(0, 0, 0), name="hinge")
+    stop, motor = tf.EndStop(hinge, highest=0.4, restitution=0.8, name="stop"), tf.Motor(hinge, name="motor")
+    heat = tf.State("heat", "f[0].angular_velocity[2]**2", bodies=[bob])
+    system = tf.System([bob, hinge, stop, motor, heat], gravity=(0, -9.81, 0))
+    problem = tf.InitialValueProblem(system, {hinge: -0.8, heat: 0.0}, (0, 0.6))
+    marched = tf.solve(problem, tf.MixedGalerkin(3), 40, progress=False)
+    found = tf.solve(marched.phases(), tf.MixedGalerkin(3), 20, progress=False)
+    assert found.success and len(found.phases) == 2
+    end = found[-1].t[-1]
+    np.testing.assert_allclose(found[-1].coordinates(heat, end), marched.coordinates(heat, 0.6), rtol=1e-6)
+    np.testing.assert_allclose(found[-1].position(bob, end), marched.position(bob, 0.6), rtol=0, atol=1e-7)
+
+
+@pytest.mark.long
 def test_controls_between_impacts():
     """The least effort by which a ball comes back to its height, and rests there, after one impact."""
     ball, problem = falling()

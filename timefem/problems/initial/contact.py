@@ -73,7 +73,7 @@ class ContactMotion(ContactSolution):
             Whether the state at the end is that at the start.
         cost, actuators, bounds, limits
             Of each phase, as in `OptimalControl`. What moved these actuators in the march, a `Controller`, is left out;
-            one by the time alone is the guess of their controls.
+            one by the time alone is the guess of their controls. Without these controls are zero, as in the march.
 
         Returns
         -------

@@ -182,10 +182,14 @@ class ContactSequence:
             conditions.append(lambda end, p: p[BEGINS_AT] - t0)
         if k == last and given["duration"] == "same":
             conditions.append(lambda end, p: p[BEGINS_AT] + p["duration"] - float(sol.t[-1]))
-        cost = {"cost": given["cost"]} if given["cost"] is not None else {"end_cost": lambda end, p: 0 * end.t}
+        cost, bounds = {"cost": given["cost"]}, given["bounds"]
+        if given["cost"] is None:
+            cost = {"end_cost": lambda end, p: 0 * end.t}
+            if bounds is None and not given["actuators"]:  # as in the march
+                bounds = {part: (0.0, 0.0) for part in system.parts if part.n_controls}
         return OptimalControl(
             system, start if k == 0 else free, given["end"] if k == last else None, (t0, t1), **cost,
-            actuators=given["actuators"], parameters=parameters, free_time=True, bounds=given["bounds"],
+            actuators=given["actuators"], parameters=parameters, free_time=True, bounds=bounds,
             limits=given["limits"], end_conditions=(lambda end, p: ca.vertcat(*(own(end, p) for own in conditions)))
             if conditions else None, near=near if k or start is not near else None,
             begins=BEGINS_AT if self._timed else None)
@@ -246,7 +250,7 @@ class ContactSequence:
     def _velocity(self, end):
         v = ca.SX.zeros(self.system.n_q)
         for body in end.system.bodies:
-            if not body.is_counter:
+            if body.has_rate and not body.is_counter:
                 v[end.system.coordinates(body)] = end.rates(body)
         return v
 
