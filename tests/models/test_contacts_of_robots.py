@@ -99,3 +99,30 @@ def test_shapes_of_mjcf(tmp_path):
     box = found["B on floor"]
     np.testing.assert_allclose(np.sort(np.abs(box.points), axis=0)[0], (abs(0.1 * 0.28 - 0.2 * 0.96), 0.04, 0.3),
                                rtol=0, atol=1e-12)
+
+
+LAWS = """<mujoco><option collision="predefined"><flag filterparent="disable" clampctrl="disable" override="enable"/>
+</option><worldbody><geom name="floor" type="plane" size="1 1 1" friction="0.6" condim="1"/>
+<body name="a" pos="0 0 1"><freejoint/><geom name="A" size="0.1" friction="0.3" condim="1"/></body>
+<body name="b" pos="0 1 1"><freejoint/><geom name="B" size="0.1" friction="0.3" priority="1"/></body>
+<body name="c" pos="0 2 1"><freejoint/><geom name="C" size="0.1" friction="0.3" condim="1" priority="1"/></body>
+<body name="d" pos="0 3 1"><freejoint/><geom name="D" size="0.1" condim="6" margin="0.01" surfacevel="1 0 0"/></body>
+<body name="e" pos="0 4 1"><joint name="j" range="-30 40" margin="0.1"/><geom name="E" size="0.1" adhesion="2"
+margin="0"/><body name="f" pos="0 0 1"><joint name="k"/><geom name="F" size="0.1"/></body></body></worldbody>
+<actuator><motor name="m" joint="j" ctrlrange="-1 1"/><motor name="n" joint="k" ctrlrange="-1 1" forcerange="-2 2"/>
+</actuator></mujoco>"""
+
+
+def test_laws_of_mjcf_contacts(tmp_path):
+    """Contacts without friction by their dimension, of higher priority, of parents, and what else changes them."""
+    robot = tf.read_mjcf(written(tmp_path, LAWS, "robot.xml"), contacts="rigid")
+    found = {part.name: part for part in robot.contacts}
+    assert [found[f"{name} on floor"].friction for name in "ABCDE"] == [0.0, 0.3, 0.0, 1.0, 1.0]
+    assert "E on F" in found and "stops of j" in found  # a parent is touched where no filter holds it off
+    assert robot.control_ranges == {"n": (-2.0, 2.0)}
+    said = {note for note in robot.notes if note.endswith("is left out")}
+    assert said == {"friction of contacts of D against spinning and rolling is left out",
+                    "margin of <geom> D is left out", "surfacevel of <geom> D is left out",
+                    "adhesion of <geom> E is left out", "margin of <joint> j is left out",
+                    "collision of <option> is left out", "override of <flag> is left out"}
+    assert not any("margin" in note for note in tf.read_mjcf(tmp_path / "robot.xml").notes)

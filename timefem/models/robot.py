@@ -216,6 +216,10 @@ class Collider:
     friction, restitution : float
     around : int
         Points that stand for a rim of a cylinder.
+    priority : float
+        Of two shapes with different ones the friction is that of the higher one, else the larger friction.
+    smooth : bool
+        Whether it asks for contacts without friction.
     """
 
     name: str
@@ -227,6 +231,8 @@ class Collider:
     friction: float
     restitution: float = 0.0
     around: int = 8
+    priority: float = 0.0
+    smooth: bool = False
 
     @property
     def points(self) -> np.ndarray:
@@ -249,11 +255,17 @@ class Collider:
         return float(self.size[0]) if self.kind in ("sphere", "capsule") else 0.0
 
 
+def friction_of(a: Collider, b: Collider) -> float:
+    """Of a contact of two shapes."""
+    ruling = [shape for shape in (a, b) if shape.priority == max(a.priority, b.priority)]
+    return 0.0 if all(shape.smooth for shape in ruling) else max(shape.friction for shape in ruling)
+
+
 def on_plane(tree: Tree, shape: Collider, plane: Collider) -> Declared:
     """Contact of a shape with a plane that is fixed in space (its link is "") or in a link."""
     body = tree.link(shape.link)
     laws: dict[str, Any] = {"name": f"{shape.name} on {plane.name}", "normal": plane.turn[:, 2],
-                            "plane_point": plane.place, "friction": max(shape.friction, plane.friction),
+                            "plane_point": plane.place, "friction": friction_of(shape, plane),
                             "restitution": max(shape.restitution, plane.restitution)}
     if plane.link:
         laws["on"] = tree.link(plane.link)
@@ -267,7 +279,7 @@ def of_spheres(tree: Tree, a: Collider, b: Collider) -> list[Declared]:
     bodies = [tree.link(x.link) if x.link else None for x in (a, b)]
     pairs = list(itertools.product(a.points, b.points))
     return [SphereContact(*bodies, radius_a=a.radius, radius_b=b.radius, point_a=x, point_b=y,
-                          friction=max(a.friction, b.friction), restitution=max(a.restitution, b.restitution),
+                          friction=friction_of(a, b), restitution=max(a.restitution, b.restitution),
                           name=f"{a.name} on {b.name}" + f" {i}" * (len(pairs) > 1)) for i, (x, y) in enumerate(pairs)]
 
 

@@ -15,7 +15,7 @@ from ...mechanics.bodies.tree.links import Link
 from ...records import frozen
 from ..robot import Collider, of_spheres, on_plane
 from ..surfaces import NO_MASS, about, from_euler, from_z, inertia_of, joined, shell_of
-from .elements import ELEMENTS, ORIENTATIONS, WORLD
+from .elements import ELEMENTS, ORIENTATIONS, WORLD, check_touching
 from .joints import JointReader
 
 if TYPE_CHECKING:
@@ -402,6 +402,7 @@ class Touching:
         self.excluded = {frozenset((pair.get("body1"), pair.get("body2"))) for pair in root.iterfind("contact/exclude")}
         self.pairs = [pair.get("name") or f"{pair.get('geom1')} on {pair.get('geom2')}"
                       for pair in root.iterfind("contact/pair")]
+        self.settings = [*root.iterfind("option"), *root.iterfind("option/flag")]
 
     def add(self, reader: BodyReader, element: Element, body: str, where: Where) -> None:
         """Take a shape of a body, if it can touch anything."""
@@ -409,8 +410,12 @@ class Touching:
         masks = [int(float(reader.values(given, element, key, 1, (1,))[0])) for key in ("contype", "conaffinity")]
         if not any(masks):
             return
-        friction = float(reader.values(given, element, "friction", None, (1.0,))[0])
         name = reader.name(element, where) or f"shape {len(self.shapes) + 1} of {body}"
+        friction, condim, priority = (float(reader.values(given, element, key, None, (default,))[0])
+                                      for key, default in (("friction", 1), ("condim", 3), ("priority", 0)))
+        if condim > 3:
+            reader.notes.append_named("friction of contacts of {} against spinning and rolling is left out", name)
+        check_touching(reader.notes, "geom", given, name)
         solid = reader.geoms.solid(element, given, kind) if kind in TOUCH_PLANES else \
             (*reader.frame(given, element), np.zeros(0)) if kind == "plane" else None
         if solid is None:
@@ -419,7 +424,7 @@ class Touching:
             return
         place, turn, size = solid
         self.shapes.append((Collider(name, body, kind, size, where.place + where.turn @ place, where.turn @ turn,
-                                     friction), masks[0], masks[1]))
+                                     friction, priority=priority, smooth=condim == 1), masks[0], masks[1]))
 
     def parts(self, reader: BodyReader, tree: Tree) -> list[Declared]:
         """The contacts, as parts."""
@@ -431,6 +436,8 @@ class Touching:
                 link = parents.get(link)
             return link
 
+        for element in self.settings:
+            check_touching(reader.notes, element.tag, element.attrib)
         found: list[Declared] = []
         left: list[Any] = [*self.pairs]
         for (a, *of_a), (b, *of_b) in itertools.combinations(self.shapes, 2):
@@ -438,7 +445,8 @@ class Touching:
                     frozenset((a.link, b.link)) in self.excluded:
                 continue
             still = [shape.link == WORLD or not tree.link(shape.link).n_q for shape in (a, b)]
-            if all(still) or (not any(still) and (above(a.link) == b.link or above(b.link) == a.link)):
+            near = "filterparent" not in reader.settings.off and (above(a.link) == b.link or above(b.link) == a.link)
+            if all(still) or (not any(still) and near):
                 continue
             if a.kind == "plane":
                 (a, b), still = (b, a), still[::-1]
@@ -458,4 +466,4 @@ def in_space(reader: BodyReader, shape: Collider) -> Collider:
     """The same shape of a body that does not move, in space."""
     place, turn = reader.poses[shape.link]
     return Collider(shape.name, "", shape.kind, shape.size, place + turn @ shape.place, turn @ shape.turn,
-                    shape.friction, shape.restitution)
+                    shape.friction, shape.restitution, priority=shape.priority, smooth=shape.smooth)

@@ -68,6 +68,18 @@ ELEMENTS = {
     "key": Attributes("name qpos qvel", "time act ctrl mpos mquat"),
     "fixed": TENDON, "spatial": TENDON, "motor": ACTUATOR, "general": ACTUATOR}
 
+# What changes rigid contacts and stops alone, and is not read
+NONE = tuple(" ".join(["0"] * n) for n in range(1, 7))
+TOUCHING = {"geom": Attributes("", "", dict.fromkeys(("margin", "adhesion", "surfacevel"), NONE)),
+            "joint": Attributes("", "", {"margin": NONE}), "option": Attributes("", "", {"collision": "all"}),
+            "flag": Attributes("", "", {"override": "disable"})}
+
+
+def check_touching(notes, tag, given, name=""):
+    """Note what a file states that is read with rigid contacts, and that changes these."""
+    attributes = TOUCHING[tag]
+    notes.check(attributes, tag, {key: given[key] for key in attributes.neutral if key in given}, name)
+
 
 # ---- what names things that <replicate> has copied is copied, too
 

@@ -14,7 +14,7 @@ from ...mechanics.joints.nonholonomic import Constraint
 from ...mechanics.joints.pairs import Spherical, Weld
 from ...records import frozen
 from ..surfaces import about
-from .elements import ELEMENTS, SERVO, WORLD, replicated
+from .elements import ELEMENTS, SERVO, WORLD, check_touching, replicated
 
 KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "spherical", "free": "floating"}
 
@@ -131,7 +131,7 @@ class JointReader:
         if kind == "free" or "range" not in given or limited == "false" or "limit" in settings.off \
                 or (limited == "auto" and not settings.autolimits):
             return {}
-        words = given["range"].split()
+        words, stated = given["range"].split(), given
         if len(words) == 2 and "inf" in given["range"]:  # on one side, or on none
             given = {"range": " ".join("0" if word.lstrip("+-") in ("inf", "infinity") else word for word in words)}
         low, high = (angle * self.reader.values(given, element, "range", 2)).tolist()
@@ -142,6 +142,8 @@ class JointReader:
             self.reader.notes.append_named("range of <joint> {} is left out: the turns of balls have no limits here",
                                            name)
             return {}
+        if self.reader.touching is not None:
+            check_touching(self.reader.notes, "joint", stated, name)
         return {side: value for side, value, there in zip(("lower", "upper"), (low, high), finite) if there}
 
     def springs_of_time_constants(self):
@@ -267,7 +269,8 @@ def _ranges(element, given, reader, gain):
     low, high = -np.inf, np.inf
     for key, limited, factor in (("ctrlrange", "ctrllimited", 1.0), ("forcerange", "forcelimited", gain)):
         state, automatic = given.get(limited, "auto"), reader.of(element).autolimits
-        if key not in given or state == "false" or (state == "auto" and not automatic) or not factor:
+        if key not in given or state == "false" or (state == "auto" and not automatic) or not factor or \
+                (key == "ctrlrange" and "clampctrl" in reader.settings.off):
             continue
         ends = np.sort(reader.values(given, element, key, 2) / factor)
         if np.any(ends):

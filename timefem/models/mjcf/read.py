@@ -40,8 +40,8 @@ def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FileP
 
     With `contacts="rigid"` limits of joints are stops, their friction is dry unless there is a `friction_width`, and
     spheres, capsules, boxes (their corners), ellipsoids and cylinders (eight points of each rim) touch planes, and
-    spheres each other, as contype, conaffinity and <exclude> say, with the first number of their friction; other pairs
-    are left out, and `notes` say which.
+    spheres each other, as contype, conaffinity and <exclude> say, with the first number of their friction, as priority
+    and condim say; other pairs are left out, and `notes` say which.
 
     Parameters
     ----------
@@ -189,7 +189,8 @@ def included(file, root):
 GRAVITY = (0.0, 0.0, -9.81)
 SWITCHES = {"equality": ("constraint", "equality"), "frictionloss": ("constraint", "frictionloss"),
             "limit": ("constraint", "limit"), "contact": ("constraint", "contact"), "spring": ("spring", "passive"),
-            "damper": ("damper", "passive"), "gravity": ("gravity",), "actuation": ("actuation",)}
+            "damper": ("damper", "passive"), "gravity": ("gravity",), "actuation": ("actuation",),
+            "filterparent": ("filterparent",), "clampctrl": ("clampctrl",)}
 
 
 @dataclass
