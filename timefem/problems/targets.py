@@ -18,7 +18,13 @@ from ..mechanics.bodies.states import CanonicalState, Coordinates, Pose
 from ..mechanics.body_frame import BodyFrame, is_on_tree
 from ..mechanics.parts import is_joint
 from ..mechanics.states.from_joints import given_coordinates
-from ..mechanics.states.given import canonical_states, follows_from_joints, given_states
+from ..mechanics.states.given import (
+    apart_from_joints,
+    canonical_states,
+    follows_from_joints,
+    given_states,
+    joint_meant,
+)
 from ..mechanics.states.in_trees import in_space, tree_joint, with_joints_of_trees
 from ..mechanics.symbols import Symbols
 from ..records import frozen
@@ -125,10 +131,10 @@ def _targets_of_bodies(system, which, targets, t, rates):
     joint = next((key for key in targets if follows_from_joints(system, key)), None)
     if joint is None:
         return with_joints_of_trees(system, targets)
-    apart = _apart(system, targets)
-    own = {body: value for key, value in targets.items() if not _joint_of(system, key)
+    apart = apart_from_joints(system, targets)
+    own = {body: value for key, value in targets.items() if not joint_meant(system, key)
            and (body := system.find(key)) in apart}
-    rest = {key: value for key, value in targets.items() if _joint_of(system, key) or system.find(key) not in own}
+    rest = {key: value for key, value in targets.items() if joint_meant(system, key) or system.find(key) not in own}
     if any(isinstance(value, EndState) for value in rest.values()):
         label = joint if isinstance(joint, str) else system.label(joint)
         raise InputError(f"{which}: the state of all bodies follows from the coordinates of joints, such as {label!r}, "
@@ -141,34 +147,6 @@ def _targets_of_bodies(system, which, targets, t, rates):
         if not (body.has_position or isinstance(value, EndState)):
             found[body] = CanonicalState(*body.state(value, t))
     return own | {body: state if rates else _configuration(body, state) for body, state in found.items()}
-
-
-def _joint_of(system, key):
-    """The joint that a key of targets stands for, on a tree or between bodies; None for a body."""
-    if is_joint(system, key):
-        return system.here(system[key] if isinstance(key, str) else key)
-    return tree_joint(system, key)
-
-
-def _apart(system, targets):
-    """Bodies that nothing holds to the ground, nor to what joints among the targets hold: their ends are their own."""
-    joints = [part for part in system.parts if part.constraint_names and not part.is_body]
-    links = [_bodies_of(part) for part in joints]
-    for body in system.bodies:  # nodes of a beam
-        if body.owner is not None:
-            links.append({body} | {other for other in system.bodies if other.owner is body.owner})
-    given = [joint for key in targets if (joint := _joint_of(system, key)) is not None]
-    held = {body for body in system.bodies if getattr(body, "base", None) == "fixed"}.union(
-        *(_bodies_of(part) for part in joints if len(part.bodies) == 1),
-        *({joint.body} if is_on_tree(joint) else _bodies_of(joint) for joint in given))
-    while more := {body for link in links if link & held for body in link} - held:
-        held |= more
-    return [body for body in system.bodies if not (body in held or body.helper)]
-
-
-def _bodies_of(part):
-    """The bodies whose coordinates the frames have that a part acts on."""
-    return {one.body for frame in part.bodies for one in frame.frames}
 
 
 def _configuration(body, state):

@@ -8,6 +8,7 @@ from ... import validate
 from ...errors import InputError
 from ...types import States
 from ..bodies.states import CanonicalState, Coordinates, Pose
+from ..body_frame import is_on_tree
 from ..parts import is_joint
 from .in_trees import in_space, resolved_states, tree_joint
 
@@ -57,6 +58,34 @@ def follows_from_joints(system, key):
     of a tree, of which others close loops."""
     return is_joint(system, key) or (tree_joint(system, key) is not None and any(
         part.constraint_names and not part.is_body for part in system.parts))
+
+
+def joint_meant(system, key):
+    """The joint that a key of targets stands for, on a tree or between bodies; None for a body."""
+    if is_joint(system, key):
+        return system.here(system[key] if isinstance(key, str) else key)
+    return tree_joint(system, key)
+
+
+def apart_from_joints(system, targets):
+    """Bodies that nothing holds to the ground, nor to what joints among the targets hold: their ends are their own."""
+    joints = [part for part in system.parts if part.constraint_names and not part.is_body]
+    links = [_bodies_of(part) for part in joints]
+    for body in system.bodies:  # nodes of a beam
+        if body.owner is not None:
+            links.append({body} | {other for other in system.bodies if other.owner is body.owner})
+    given = [joint for key in targets if (joint := joint_meant(system, key)) is not None]
+    held = {body for body in system.bodies if getattr(body, "base", None) == "fixed"}.union(
+        *(_bodies_of(part) for part in joints if len(part.bodies) == 1),
+        *({joint.body} if is_on_tree(joint) else _bodies_of(joint) for joint in given))
+    while more := {body for link in links if link & held for body in link} - held:
+        held |= more
+    return [body for body in system.bodies if not (body in held or body.helper)]
+
+
+def _bodies_of(part):
+    """The bodies whose coordinates the frames have that a part acts on."""
+    return {one.body for frame in part.bodies for one in frame.frames}
 
 
 def given_states(system, state):
