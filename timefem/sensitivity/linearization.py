@@ -20,8 +20,8 @@ from ..problems.boundary.conditions import Reduction
 from ..problems.boundary.equations import BoundaryForm, node_places
 from ..problems.boundary.solver import BoundarySolver
 from ..problems.initial.global_driver import Global
-from ..problems.kept import Kept
 from ..problems.optimal.guesses.guess import stretched
+from ..problems.task import Kept
 from ..solution.contact_solution import ContactSolution
 from ..solution.solution import Solution
 from .derivatives import Derivatives, check_solution

@@ -13,12 +13,12 @@ from ..elements.form import velocities
 from ..elements.part_numbers import NumberPlaces
 from ..errors import InputError
 from ..problems.controls_marched import OptimalSolution
-from ..problems.kept import Kept
 from ..problems.optimal.guesses.guess import from_solution, stretched
 from ..problems.optimal.kind import enters_parts, system_with_values
 from ..problems.optimal.strategies.mesh_sequence import optimality_element, optimality_plan
 from ..problems.optimal.transcription.equations import OptimalityEquations
 from ..problems.optimal.transcription.sizes import has_contacts, scaling_of, with_objective
+from ..problems.task import Kept
 from .functionals import Evaluated, UnknownNumber
 from .optimum_changes import number_of_unknown
 from .parameters import differentiated, numbers_of_formulas, with_numbers_of_formulas

@@ -12,9 +12,8 @@ import numpy as np
 from ..elements.element import TimeElement
 from ..errors import InputError, did_you_mean
 from ..memory import Late
-from ..problems.kept import Kept, alone_with
 from ..problems.kinds import kind_of
-from ..problems.task import Task
+from ..problems.task import Kept, Task, alone_with
 from ..progress import showing
 from ..solvers.nonlinear.program import is_for_inequalities, method_for_inequalities
 from ..status import Reason

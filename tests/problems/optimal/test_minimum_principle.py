@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.problems.optimal.diagnosis.minimum_principle import better_controls
+from timefem.problems.optimal.diagnosis.doubts import better_controls
 
 pytestmark = pytest.mark.long
 

@@ -17,8 +17,8 @@ from ...memory import Late
 from ...solvers.equations.distributed import make_equations
 from ...solvers.equations.ends import EndBlock, Ends
 from ...solvers.equations.outcome import ValuesOfDofs
-from ..kept import Kept
 from ..parameters import parts_with_unknowns
+from ..task import Kept
 
 KNOWN_AT_ENDS = "state", "multipliers", "velocity"
 

@@ -19,8 +19,8 @@ from ...errors import InputError, NamedArguments, check_class
 from ...mechanics.states.given import states_of
 from ...mechanics.system import System
 from ..initial.problem import InitialValueProblem, checked_span
-from ..kept import Kept
 from ..parameters import checked_parameters
+from ..task import Kept
 from .kinematic.statement import check_kinematic_element, frames_of, without_dynamics
 from .loads import Moment
 from .noise import Loss, as_loss, with_noise

@@ -26,10 +26,10 @@ from ...status import Reason, Status
 from ..initial.drivers import run_driver
 from ..initial.global_driver import Global
 from ..initial.march_driver import March
-from ..kept import Kept
 from ..kinds import FileFormat, Kind, check_guess, solution_guess
 from ..refinement import HigherOrderErrors, size_of_controls, solve_refined
 from ..statistics import largest_controls, solve_statistics
+from ..task import Kept
 from . import constraints
 from .constraints import OPTIONS, as_controls, few_times
 from .problem import InverseDynamics

@@ -21,9 +21,9 @@ from ...mechanics.system import System
 from ...types import Expression, UserFormula
 from ..end import End
 from ..initial.problem import merged
-from ..kept import Kept
 from ..parameters import checked_parameters, own_entries, own_parts
 from ..targets import check_turns
+from ..task import Kept
 from .guesses.rates import with_known_states
 from .statement.complementarity import Soft
 from .statement.costs import (

@@ -14,8 +14,7 @@ from ....solution.audit import jump_of
 from ....solvers.nonlinear.program import after
 from ....status import RETRY, Reason, Status
 from ..diagnosis.between_points import look_at_turns, look_between_points, passed_between, tell_uncounted_turns
-from ..diagnosis.jumps import REMEDY, look_at_jumps, look_at_replay, tell_what_is_not_smooth
-from ..diagnosis.minimum_principle import better_controls
+from ..diagnosis.doubts import REMEDY, better_controls, look_at_jumps, look_at_replay, tell_what_is_not_smooth
 from ..options import OPTIONS
 from ..statement.end_conditions import with_allowed_ends
 
