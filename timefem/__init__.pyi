@@ -55,9 +55,8 @@ from .mechanics.bodies.tree.links import Link, TreeJoint
 from .mechanics.bodies.tree.tree import Tree
 from .mechanics.composites.beam import Beam, Rope
 from .mechanics.composites.composite import MassSpringChain as MassSpringChain
-from .mechanics.composites.curve import Curve, Line
 from .mechanics.composites.line_loads import LineForce, LineTorque
-from .mechanics.composites.section import RopeSection, Section
+from .mechanics.composites.section import Curve, Line, RopeSection, Section
 from .mechanics.contacts.reacting import BearingFriction
 from .mechanics.contacts.rigid import Tether
 from .mechanics.contacts.solids import (

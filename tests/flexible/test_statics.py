@@ -14,8 +14,7 @@ import timefem as tf
 from tests.example_systems import slope
 from timefem.errors import OpenJoint
 from timefem.mechanics.composites.beam import Beam, Rope
-from timefem.mechanics.composites.curve import Curve, Line
-from timefem.mechanics.composites.section import RopeSection, Section
+from timefem.mechanics.composites.section import Curve, Line, RopeSection, Section
 from timefem.mechanics.part import Part
 from timefem.problems.static import equilibrium, equilibrium_path
 from timefem.problems.static.equations import n_negative

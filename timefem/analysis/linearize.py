@@ -14,7 +14,7 @@ from ..mechanics.contacts.rigid import refuse_events
 from ..mechanics.formulas.formula import call_vector, check_symbols
 from ..mechanics.inversion.outputs import JointOutput, Output
 from ..mechanics.states.assemble import consistent_states
-from ..mechanics.states.in_trees import joints_of_trees
+from ..mechanics.states.given import joints_of_trees
 from ..mechanics.states.redundancy import drop_redundant, redundant_rows
 from ..mechanics.system import System
 from ..mechanics.values.equations_of_motion import EquationsOfMotion

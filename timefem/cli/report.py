@@ -64,7 +64,7 @@ def kind_rows(r):
             yield "log of the evidence", f"{r['log_evidence']:.8g}"
 
 
-in_trees = Late("timefem.mechanics.states.in_trees")
+in_trees = Late("timefem.mechanics.states.given")
 EVENTS = {"impact": ("impact",), "opens": ("opening",), "slips": ("start of sliding", "starts of sliding"),
           "sticks": ("sticking", "stickings"), "touches": ("touch", "touches"), "rests": ("coming to rest",) * 2,
           "jam": ("jam",), "fallback": ("fallback",)}  # kind of event -> singular and plural

@@ -29,10 +29,8 @@ LARGE = 500_000  # numbers in the arguments, from which on it is not
 _SOURCES = ("kernels", "elements/evaluation", "assembly/assembler.py", "mechanics/values/measures.py",
             "mechanics/values/evaluate.py", "mechanics/values/at_start.py",
             "problems/boundary/conditions.py", "problems/estimation/kinematic/block_chain.py",
-            "problems/estimation/kinematic/frame_loops.py", "solvers/march",
-            "solvers/linear/element", "solvers/linear/time_chain",
-            "sparse.py",
-            "solvers/nonlinear/newton.py", "solvers/nonlinear/products.py", "solvers/interior_point/bounds_loops.py",
+            "problems/estimation/kinematic/frame_loops.py", "solvers/march", "solvers/linear/element",
+            "solvers/linear/time_chain", "sparse.py", "solvers/nonlinear/newton.py", "solvers/interior_point/bounds_loops.py",
             "solvers/interior_point/block_ldl", "solvers/nonsmooth")
 
 

@@ -15,8 +15,7 @@ from .bodies.tree.links import Link, TreeJoint
 from .body_frame import is_on_tree
 from .catalogue import acts_through, catalogue, known, made, refers_in, stored
 from .composites.composite import Composite
-from .composites.curve import Curve, Line
-from .composites.section import RopeSection, Section
+from .composites.section import Curve, Line, RopeSection, Section
 from .formulas.stored import StoredFormula
 from .functions.formula import Formula as FormulaOfTime
 from .functions.formula import Table

@@ -21,8 +21,7 @@ from ..mechanics.inversion import outputs
 from ..mechanics.numbers.changes import with_records
 from ..mechanics.part import Body
 from ..mechanics.parts import replaced_names
-from ..mechanics.states.given import canonical_states, given_states
-from ..mechanics.states.in_trees import joints_of_trees
+from ..mechanics.states.given import canonical_states, given_states, joints_of_trees
 from ..mechanics.system import System
 from ..memory import Late
 from ..problems.initial.problem import uncovered

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import InputError
 from ..mechanics.bodies.states import Coordinates, Pose
 from ..mechanics.body_frame import BodyFrame, is_on_tree
-from ..mechanics.numbers.unknown import present_value
+from ..mechanics.numbers.map import present_value
 from ..mechanics.parts import replaced_names
 from ..mechanics.states.from_joints import given_coordinates
 from ..problems.kinds import KINDS, in_files

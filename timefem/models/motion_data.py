@@ -14,7 +14,7 @@ import numpy as np
 from ..display import digits
 from ..errors import InputError, MissingBackend, NamedArguments, known_names, named_arguments
 from ..mechanics.bodies.rotations import as_quaternion, matrix_from_quaternion
-from ..mechanics.states.in_trees import tree_joint
+from ..mechanics.states.given import tree_joint
 from ..problems.estimation.noise import Loss
 from ..problems.estimation.prior import Prior
 from ..problems.estimation.sensors import JointSensor, Marker

@@ -10,7 +10,7 @@ from ..mechanics.body_frame import is_on_tree
 from ..mechanics.forces.loads import Gravity
 from ..mechanics.inversion.outputs import JointOutput
 from ..mechanics.joints.bound import BoundCoordinate
-from ..mechanics.states.in_trees import joints_of_trees, tree_joint
+from ..mechanics.states.given import joints_of_trees, tree_joint
 from ..mechanics.symbols import Symbols
 from ..mechanics.values.forces import divisors_of, power_of, reaction_of
 from ..mechanics.values.quantities import formulas_of, sees_velocities

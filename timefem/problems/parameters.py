@@ -12,8 +12,8 @@ from ..mechanics.composites.composite import Composite
 from ..mechanics.formulas.formula import call
 from ..mechanics.formulas.text import as_formula
 from ..mechanics.numbers.changes import with_records
+from ..mechanics.numbers.map import UnknownNumbers, present_value, with_constants, with_duration, with_free_numbers
 from ..mechanics.numbers.names import names_a_part
-from ..mechanics.numbers.unknown import UnknownNumbers, present_value, with_constants, with_duration, with_free_numbers
 from ..mechanics.part import Part
 from ..mechanics.parts import number_named
 

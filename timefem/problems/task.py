@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 CLOSE = 1e-12
 
 
+# ---- what solves one after the other share
+
 class _Lock:
     """A lock that its thread may take again; copies, and what is sent to other processes, have their own."""
 
@@ -117,6 +119,8 @@ def alone_with(*shared: Kept | None) -> Iterator[None]:
             stack.enter_context(kept.lock)
         yield
 
+
+# ---- a problem, and how it is to be solved
 
 def checked_mesh(mesh, t_span):
     """The mesh as a `TimeMesh`; InputError when it does not cover the time span."""

@@ -22,7 +22,7 @@ sharing = Late("timefem.solvers.nonsmooth.sharing")
 states = Late("timefem.solvers.nonsmooth.states")
 of_events = Late("timefem.solvers.nonsmooth.events")
 evaluate = Late("timefem.mechanics.values.evaluate")
-closed = Late("timefem.mechanics.contacts.closed")
+closed = Late("timefem.mechanics.contacts.reacting")
 
 
 class ContactSolution(Solution):

@@ -12,7 +12,7 @@ from ..mechanics.bodies.tree.reactions import forces_on_bodies
 from ..mechanics.body_frame import is_on_tree
 from ..mechanics.part import Part
 from ..mechanics.parts import asked_by_name
-from ..mechanics.states.in_trees import joints_of_trees, names_of_joints, tree_joint
+from ..mechanics.states.given import joints_of_trees, names_of_joints, tree_joint
 from ..mechanics.values.forces import generalized_forces, reaction
 from ..mechanics.values.of_parts import coordinate_at
 from ..types import Floats

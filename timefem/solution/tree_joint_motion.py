@@ -12,7 +12,7 @@ from .. import validate
 from ..display import digits
 from ..errors import InputError, Undetermined, known_names, warn
 from ..mechanics.bodies.tree.reactions import transmitted
-from ..mechanics.states.in_trees import names_of_joints
+from ..mechanics.states.given import names_of_joints
 from ..mechanics.states.redundancy import OPTIONS, balanced_multipliers
 from ..mechanics.values.of_parts import coordinate_at
 from ..memory import Late

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 many_runs = Late(f"{__package__}.many_runs")
 numbers = Late("timefem.mechanics.numbers.changes")
-unknown = Late("timefem.mechanics.numbers.unknown")
+unknown = Late("timefem.mechanics.numbers.map")
 
 
 @overload

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.mechanics.numbers.unknown import UnknownNumbers
+from timefem.mechanics.numbers.map import UnknownNumbers
 from timefem.problems.parameters import checked_parameters
 
 pytestmark = pytest.mark.long

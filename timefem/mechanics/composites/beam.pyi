@@ -1,7 +1,7 @@
 # made by tools/stubs.py: change the module
 
 from collections.abc import Iterable, Sequence
-from timefem.mechanics.composites.curve import Curve, Line
+from timefem.mechanics.composites.section import Curve, Line
 from timefem.types import Number
 from typing import Any, Literal
 import numpy as np

@@ -16,8 +16,8 @@ from ..numbers.arguments import inside, joined
 from ..part import Part
 from ..shapes import Stroke
 from .composite import Composite
-from .curve import Curve, Line
 from .place import Place
+from .section import Curve, Line
 
 if TYPE_CHECKING:
     from ..part import Body

@@ -1,16 +1,75 @@
 # made by tools/stubs.py: change the module
 
 import casadi as ca
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from timefem.mechanics.bodies.tree.frames import TreeJointCoordinate
 from timefem.mechanics.joints.joint import Joint
 from timefem.types import Number
-from typing import Any
+from typing import Any, NamedTuple
 from ..declared import Field
 from ..forces.on_joints import DryFriction
 from ..part import Part
 from ..symbols import Symbols
 from ..system import System
+from .rigid import RigidContact
+
+
+class Bystander(Part):
+    def __init__(self, part: Part) -> None: ...
+    @property
+    def kind(self) -> Hashable: ...
+
+
+class Rubbing(NamedTuple):
+    contact: RigidContact
+    row: int
+    begins: bool
+    direction: tuple
+    share: float
+
+
+class ClosedContact(Part):
+    def __init__(self, contact: RigidContact, row: int, sticks: bool, kept: tuple[int, ...],
+                 rubbing: list[Rubbing]) -> None: ...
+    @property
+    def kind(self) -> Hashable: ...
+    def constraints(self, s: Symbols) -> ca.SX: ...
+    def velocity_form(self, s: Symbols) -> ca.SX: ...
+    def force(self, s: Symbols) -> ca.SX: ...
+    def multiplier_force(self, s: Symbols, w: ca.SX) -> ca.SX | None: ...
+    @property
+    def numbers_from(self) -> dict[RigidContact, slice]: ...
+    first_direction: Any
+    contact: Any
+    row: Any
+    sticks: Any
+    kept: Any
+    rubbing: Any
+
+
+class SeenContact(ClosedContact):
+    @property
+    def kind(self) -> Hashable: ...
+    def constraints(self, s: Symbols) -> ca.SX: ...
+
+
+class PressedForce(Part):
+    def __init__(self, force: ReactionForce, closed: list[ClosedContact],
+                 shares: list[tuple[int, int, float]]) -> None: ...
+    @property
+    def kind(self) -> Hashable: ...
+    def multiplier_force(self, s: Symbols, w: ca.SX) -> ca.SX | None: ...
+    @property
+    def numbers_from(self) -> dict[Part, slice]: ...
+    force_seen: Any
+
+
+class StruckContact(ClosedContact):
+    def __init__(self, contact: RigidContact, row: int, sticks: bool, kept: tuple[int, ...], rubbing: list[Rubbing],
+                 share: float) -> None: ...
+    @property
+    def kind(self) -> Hashable: ...
+    def restitution(self, s: Symbols) -> ca.SX: ...
 
 
 def forces_seen(part: Any) -> tuple[str, ...]: ...

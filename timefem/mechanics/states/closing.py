@@ -15,8 +15,7 @@ from ..values.at_start import constraint_sizes, constraints_at
 from ..values.measures import OPTIONS as VALUES
 from .consistent import OPTIONS as CONSISTENT
 from .consistent import assembled, carried_momenta, dense, descended, projected, states_by_body
-from .given import given_states
-from .in_trees import FITS, joints_of_trees
+from .given import FITS, given_states, joints_of_trees
 
 changed_numbers = Late("timefem.mechanics.numbers.changes")
 

@@ -17,8 +17,7 @@ from ..parts import is_joint
 from ..values.at_start import constraint_sizes
 from ..values.of_parts import nonholonomic_off
 from .closing import CLOSED, Closing, held_in_tree, held_joint, whole
-from .given import canonical_states, given_states
-from .in_trees import in_space, resolved_states, turned, with_link_at
+from .given import canonical_states, given_states, in_space, resolved_states, turned, with_link_at
 
 GROUND, IDENTITY = None, (1.0, 0.0, 0.0, 0.0)
 

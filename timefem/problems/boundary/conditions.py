@@ -11,11 +11,11 @@ from ...errors import InputError
 from ...kernels.compile import Buffered
 from ...kernels.loops import compiled
 from ...mechanics.formulas.formula import call_vector, check_symbols
-from ...mechanics.states.in_trees import names_joints
+from ...mechanics.states.given import names_joints
 from ...mechanics.symbols import first_order_places
 from ..end import INDEPENDENT, TOLERANCE, End, lengths_of_rows, null_space, reduced, search, unit_rows
 from ..parameters import of_bodies
-from ..targets import expressions, prescribed
+from ..prescribed import expressions, prescribed
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)

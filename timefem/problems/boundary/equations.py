@@ -12,7 +12,7 @@ from ...elements.part_numbers import WithConstants
 from ...errors import InputError
 from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...mechanics.numbers.changes import made_of
-from ...mechanics.numbers.unknown import with_values
+from ...mechanics.numbers.map import with_values
 from ...memory import Late
 from ...solvers.equations.distributed import make_equations
 from ...solvers.equations.ends import EndBlock, Ends

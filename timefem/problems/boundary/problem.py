@@ -17,7 +17,7 @@ from ...mechanics.bodies.states import CanonicalState, Pose
 from ...mechanics.formulas.text import as_formula, refuse_comparison
 from ...mechanics.parts import is_joint
 from ...mechanics.states.assemble import assemble
-from ...mechanics.states.in_trees import joints_that_turn, tree_joint, turned
+from ...mechanics.states.given import joints_that_turn, tree_joint, turned
 from ...mechanics.states.redundancy import drop_redundant
 from ...mechanics.system import System
 from ...mechanics.values.at_start import positions_hold, surely_fine
@@ -25,7 +25,8 @@ from ...mechanics.values.of_parts import not_finite, remedy_of
 from ...types import UserFormula
 from ..initial.problem import checked_span, merged
 from ..parameters import checked_parameters, own_entries, own_parts
-from ..targets import EndState, Prescribed, check_turns, checked_targets
+from ..prescribed import Prescribed
+from ..targets import EndState, check_turns, checked_targets
 from .conditions import BoundaryConditions
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from ...mechanics.formulas.text import as_formula
 from ...mechanics.inversion.outputs import Output
 from ...mechanics.part import Body
 from ...mechanics.parts import frame_named
-from ...mechanics.states.in_trees import tree_joint
+from ...mechanics.states.given import tree_joint
 from ...memory import Late
 from ...solution.solution import Solution
 from ...types import Floats

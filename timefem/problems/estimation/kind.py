@@ -7,7 +7,7 @@ import numpy as np
 from ...elements.part_numbers import with_carrier
 from ...errors import InputError
 from ...mechanics.bodies.states import CanonicalState
-from ...mechanics.numbers.unknown import with_values
+from ...mechanics.numbers.map import with_values
 from ...parallel import own_world
 from ...progress import progress
 from ...solvers.equations.outcome import NodalValues, Outcome

@@ -15,7 +15,7 @@ from ...mechanics.body_frame import BodyFrame
 from ...mechanics.forces.actuators import Actuator, ControlForce, ControlTorque, GeneralizedControl, JointControl
 from ...mechanics.numbers.changes import extended
 from ...mechanics.parts import frame_named
-from ...mechanics.states.in_trees import tree_joint
+from ...mechanics.states.given import tree_joint
 from ...records import frozen
 from .prior import checked_covariance, numbers_of
 

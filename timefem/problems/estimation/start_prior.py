@@ -13,7 +13,7 @@ from ...errors import InputError, NamedArguments
 from ...mechanics.bodies.rotations import quaternion_from_matrix
 from ...mechanics.parts import is_joint
 from ...mechanics.states.closing import whole
-from ...mechanics.states.in_trees import tree_joint
+from ...mechanics.states.given import tree_joint
 from ...records import frozen
 from ...types import Vector
 from .loads import Moment

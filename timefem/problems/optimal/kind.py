@@ -10,7 +10,7 @@ import numpy as np
 from ... import interrupts, validate
 from ...elements.part_numbers import with_carrier
 from ...errors import InputError
-from ...mechanics.numbers.unknown import with_values
+from ...mechanics.numbers.map import with_values
 from ...memory import Late
 from ...parallel import own_world
 from ...progress import progress as progress_bar

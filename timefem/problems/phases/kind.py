@@ -15,8 +15,7 @@ from ...parallel import own_world
 from ...progress import progress
 from ...solvers.equations.distributed import slab_ends
 from ...solvers.equations.outcome import NodalValues, Outcome
-from ...solvers.nonlinear.program import Answer
-from ...solvers.nonlinear.slab_program import SlabProgram
+from ...solvers.nonlinear.program import Answer, SlabProgram
 from ...sparse import sparse_lu
 from ...status import Attempt, Reason, Status
 from ..initial.global_driver import Global

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from ... import sparse
 from ...parallel import OverRanks
-from ..nonlinear import products
 from ..nonlinear.options import OPTIONS
 from . import bounds_loops as loops
 from .options import InteriorPointOptions
@@ -229,7 +229,7 @@ class Scaled:
         limit = np.abs(np.nan_to_num(program.row_bounds, posinf=0.0, neginf=0.0)).max(axis=0)
         of_limit = np.maximum(options.largest_limit / np.maximum(limit, options.largest_limit), options.least_scale)
         steep = options.largest_gradient
-        of_gradient = steep / products.largest_in_rows(rows, entries, steep, self.m)
+        of_gradient = steep / sparse.largest_in_rows(rows, entries, steep, self.m)
         self.row_scale = np.where(self.equation, of_gradient, np.minimum(of_gradient, of_limit))
         scales = program.rows_with_neighbours(self.row_scale)
         # the share of a block in an integral falls with their number, but mu should mean the same on all meshes
@@ -274,7 +274,7 @@ class Scaled:
     def add_hessian_and_rows(self, d, y, of_v, of_rows):
         """Add `H d + J^T y` and `J d` in place, of the last evaluation."""
         d, y = self.program.with_neighbours(d), self.program.rows_with_neighbours(y)
-        products.add_hessian_and_rows(self._hessian, self._jacobian, d, y, self.n, self.m, of_v, of_rows)
+        sparse.add_hessian_and_rows(self._hessian, self._jacobian, d, y, self.n, self.m, of_v, of_rows)
 
     def gradient_of_lagrangian(self, v, factor, y):
         return self.program.gradient_of_lagrangian(v, factor * self.objective_scale, y * self.row_scale)

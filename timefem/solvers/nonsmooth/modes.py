@@ -11,7 +11,7 @@ import numpy as np
 from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
-from ...mechanics.contacts import closed
+from ...mechanics.contacts import reacting
 from ...mechanics.numbers.changes import rebuilt
 from ...mechanics.parts import grouped
 from ...status import Status
@@ -105,7 +105,7 @@ class ModeSystem:
         base = contacts.system
         self.contacts, self.mode, self.how = contacts, mode, how
         kept = {c: mode.sharing.kept(c) for c in range(contacts.n) if mode.modes[c] != OPEN}
-        made = [closed.ClosedContact(*contacts.parts[c], mode.modes[c] in HOLDS, rows,
+        made = [reacting.ClosedContact(*contacts.parts[c], mode.modes[c] in HOLDS, rows,
                                      rubbing(contacts, mode, c, directions))
                 for c, rows in kept.items() if rows or contacts.persistent[c]]
         self.system = without_contacts(base, [*made, *further], mode.sharing)
@@ -124,7 +124,7 @@ class ModeSystem:
     def directions(self, places, c):
         """Where numbers of the direction of a slip in space that begins stand among those of the system."""
         for part in self.system.parts:
-            if isinstance(part, closed.ClosedContact):
+            if isinstance(part, reacting.ClosedContact):
                 for i, one in enumerate(part.rubbing):
                     if (one.contact, one.row) == tuple(self.contacts.parts[c]):
                         yield places.start[part] + part.first_direction + 3 * i
@@ -263,7 +263,7 @@ def rubbing(contacts, mode, c, directions):
         if mode.modes[other] in RUBS:
             given = mode.modes[other] in ALONG_GIVEN
             along = directions[other] if given else (mode.signs[other], 0.0)
-            found.append(closed.Rubbing(*contacts.parts[other], given, tuple(along), share))
+            found.append(reacting.Rubbing(*contacts.parts[other], given, tuple(along), share))
     return found
 
 

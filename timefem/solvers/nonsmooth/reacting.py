@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...mechanics.contacts.closed import SeenContact
+from ...mechanics.contacts.reacting import SeenContact
 from ...mechanics.values.equations_of_motion import MotionFormulas
 from ...mechanics.values.evaluate import evaluator
 from ...mechanics.values.of_parts import solved

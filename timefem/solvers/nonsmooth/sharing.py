@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...mechanics.contacts import closed
+from ...mechanics.contacts import reacting
 from ...mechanics.contacts.reacting import forces_seen
 from ...mechanics.numbers.changes import made_of
 from .options import BARRIER, CONTACT, RANK
@@ -113,10 +113,10 @@ class Places(NamedTuple):
 def without_contacts(system, further=(), sharing=NOTHING_SHARED):
     """The system without its rigid contacts, and with further parts, those that are closed among them; what counts
     turns for contacts stays, and so do forces that see contacts."""
-    counted = [closed.Bystander(part) for part in system.rigid_contacts if any(body.helper for body in part.bodies)]
+    counted = [reacting.Bystander(part) for part in system.rigid_contacts if any(body.helper for body in part.bodies)]
     shares, own = _shares_of_normal_forces(system, sharing), {}
     for part in further:
-        if isinstance(part, closed.ClosedContact) and part.constraint_names:
+        if isinstance(part, reacting.ClosedContact) and part.constraint_names:
             own.setdefault(part.contact, {})[part.row] = part
     parts = [_pressed(part, shares, own) for part in system.parts if not part.n_contacts]
     return made_of(system, [*parts, *counted, *further])
@@ -146,7 +146,7 @@ def _pressed(part, shares, own):
                 seen += [one] * (one not in seen)
                 found.append((first + i, seen.index(one), share))
         first += len(forces_seen(other))
-    return closed.PressedForce(part, seen, found)
+    return reacting.PressedForce(part, seen, found)
 
 
 def shared(states, modes):

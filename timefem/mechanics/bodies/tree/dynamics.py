@@ -12,7 +12,7 @@ from ....errors import InputError
 from ....types import Floats, Vector
 from ...values.evaluate import evaluate
 from ..states import Pose
-from .motions import is_there, length_energy, told
+from .links import is_there, length_energy, told
 from .structure import with_symbols
 
 

@@ -10,6 +10,21 @@ from ...declared import Field
 from ...shapes import Shape
 
 
+NONE: Any
+QUATERNION: Any
+MOTIONS: Any
+KINDS: Any
+
+
+@frozen
+class Motion:
+    components: tuple
+    first: int
+    relative: Any
+    rates: Any
+    single: str = ...
+
+
 class Rows(Field):
     varies: bool
 

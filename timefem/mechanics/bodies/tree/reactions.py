@@ -9,7 +9,7 @@ from ...forces.loads import Gravity
 from ...values.forces import generalized_forces
 from .dynamics import TreeFunctions
 from .frames import TreeLink, loose_links
-from .motions import MOTIONS
+from .links import MOTIONS
 from .structure import moving_bodies, pattern_of, values
 
 

@@ -26,8 +26,7 @@ from ...numbers.arguments import (
     unit,
     upper_triangle,
 )
-from .links import Link, TreeJoint
-from .motions import MOTIONS
+from .links import MOTIONS, Link, TreeJoint
 
 VARIED = {"links": Link.varied, "joints": TreeJoint.varied}
 
@@ -161,7 +160,7 @@ ROUND_OFF = 1e-15  # beside the largest entry: cos(pi / 2) is 6e-17, and zeros m
 class Moving:
     """Links that move together, and the joint that moves them.
 
-    The frame is at the joint with z along its axis: `R = R_parent turn relative(x)`, see `motions`.
+    The frame is at the joint with z along its axis: `R = R_parent turn relative(x)`, see `links`.
 
     Attributes
     ----------

@@ -20,8 +20,7 @@ from ..generalized_body import general_position, solved_energy
 from ..states import CanonicalState, Coordinates
 from .dynamics import TreeDynamics, TreeFunctions, mass_moment, resistance, spring_energy, weight_moment
 from .frames import TreeJointCoordinate, TreeLink
-from .links import Link, Rows, TreeJoint
-from .motions import coordinates_of
+from .links import Link, Rows, TreeJoint, coordinates_of
 from .structure import TURNING, checked_mass, least_along, moves_places, moving_bodies, pattern_of, values, with_symbols
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .... import sparse
 from ....assembly import Assembler, Scaling
 from ....elements.extended import Controlled
 from ....elements.part_numbers import WithConstants
@@ -12,7 +13,6 @@ from ....mechanics.numbers.changes import made_of
 from ....parallel import OverRanks, swap
 from ....solvers.equations.distributed import slab_ends
 from ....solvers.interior_point.block_ldl.factors import BlockLDL, SharedLDL
-from ....solvers.nonlinear import products
 from ....status import Reason, Status
 from ...parameters import parts_with_unknowns
 from ..options import DEFAULTS
@@ -98,8 +98,8 @@ class Kkt:
 
     def _times(self, x):
         out = np.zeros(len(x))
-        products.add_product(self.rows, self.columns, self._values, x, 1.0, out)
-        products.add_product(self.columns, self.rows, self._values * self._off, x, 1.0, out)
+        sparse.add_product(self.rows, self.columns, self._values, x, 1.0, out)
+        sparse.add_product(self.columns, self.rows, self._values * self._off, x, 1.0, out)
         return out
 
     def length(self, step, values=None):
@@ -397,8 +397,8 @@ class SlabKkt:
         before, _ = swap(self.comm, None, x[self.last])
         every, out = np.concatenate([x, np.zeros(0) if before is None else before]), \
             np.zeros(self.n_own + len(self.border))
-        products.add_product(self.entry_rows, self.entry_columns, self._values, every, 1.0, out)
-        products.add_product(self.entry_columns, self.entry_rows, self._values * self._off, every, 1.0, out)
+        sparse.add_product(self.entry_rows, self.entry_columns, self._values, every, 1.0, out)
+        sparse.add_product(self.entry_columns, self.entry_rows, self._values * self._off, every, 1.0, out)
         _, behind = swap(self.comm, out[self.n_own:], None)
         if behind is not None:
             out[self.last] += behind

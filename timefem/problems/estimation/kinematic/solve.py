@@ -15,7 +15,7 @@ from ....assembly.mesh import TimeMesh
 from ....errors import InputError
 from ....mechanics.forces.actuators import Actuator
 from ....mechanics.numbers.changes import extended
-from ....mechanics.numbers.unknown import with_values
+from ....mechanics.numbers.map import with_values
 from ....parallel import own_world
 from ....progress import progress
 from ....solvers.equations.outcome import NodalValues, Outcome

@@ -9,7 +9,7 @@ from .... import validate
 from ....assembly.mesh import TimeMesh
 from ....display import digits
 from ....errors import InputError
-from ....mechanics.states.in_trees import tree_joint
+from ....mechanics.states.given import tree_joint
 from ....mechanics.system import coordinate_names
 from ....memory import Late
 from ..options import DEFAULT, DEFAULTS

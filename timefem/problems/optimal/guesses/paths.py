@@ -258,6 +258,8 @@ def _marched(system, actuators, numbers, start, t_span, span):
         return marches.solve(Task(way, element, n, driver=march(keep_mesh=True), progress=False))
 
 
+# ---- beams and ropes
+
 def has_shapes(system):
     """Whether some part has several nodes."""
     return any(len(group) > 1 for group in _groups(system))

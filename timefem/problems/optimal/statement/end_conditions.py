@@ -12,10 +12,10 @@ from ....mechanics.values.at_start import constraints_at
 from ....mechanics.values.conserved import names_at_rest
 from ....mechanics.values.of_parts import nonholonomic_derivatives, nonholonomic_off
 from ...end import INDEPENDENT, lengths_of_rows, null_space, reduced, search, unit_rows
-from ...targets import checked_targets, prescribed
+from ...prescribed import ConditionFormulas, constraints_by_numbers, filled_in, prescribed
+from ...targets import checked_targets
 from ..guesses.paths import carried
 from ..options import OPTIONS
-from .condition_formulas import ConditionFormulas, constraints_by_numbers, filled_in
 from .limits import Limit
 
 

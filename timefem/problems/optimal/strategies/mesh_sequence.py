@@ -16,8 +16,7 @@ from ....parallel import own_world
 from ....progress import progress
 from ....solvers.equations.outcome import NodalValues, Outcome
 from ....solvers.nonlinear.newton import Newton
-from ....solvers.nonlinear.program import after, method_for_inequalities
-from ....solvers.nonlinear.slab_program import SlabProgram
+from ....solvers.nonlinear.program import SlabProgram, after, method_for_inequalities
 from ....status import FINAL, RETRY, Reason, Status
 from ...initial.global_driver import Global
 from ...parameters import parts_with_unknowns

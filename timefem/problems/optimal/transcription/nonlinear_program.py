@@ -4,10 +4,10 @@ from functools import cached_property
 
 import numpy as np
 
+from .... import sparse
 from ....errors import InputError
 from ....mechanics.parts import body_of
 from ....solvers.interior_point import bounds_loops as loops
-from ....solvers.nonlinear import products
 from ....solvers.nonlinear.program import CARRIER, CONDITION, MOTION, NonlinearProgram, Row, next_ones
 from ..options import OPTIONS
 from ..statement.start import constraint_names
@@ -272,8 +272,8 @@ class OptimalProgram(NonlinearProgram):
         p, numbers = self.chain.pattern, (number, np.full(self.chain.n_unknowns, -1))
         numbers[1][self.dual] = np.arange(self.n_equations)
         parts = [tuple(np.empty(n, kind) for kind in (np.int32, np.int64, np.int64))
-                 for n in products.count_parts(p.indptr, p.indices, *numbers)]
-        products.find_parts(p.indptr, p.indices, numbers, *parts)
+                 for n in sparse.count_parts(p.indptr, p.indices, *numbers)]
+        sparse.find_parts(p.indptr, p.indices, numbers, *parts)
         (of_hessian, *hessian), (of_jacobian, *jacobian) = parts
         self.hessian_places, self.jacobian_places = tuple(hessian), tuple(jacobian)
         self._equation_places = tuple(np.asarray(x, np.int32) for x in jacobian)  # half of the memory to pass over
@@ -371,18 +371,18 @@ class OptimalProgram(NonlinearProgram):
 
     def gradient(self, v):
         self._at(v)
-        gradient = products.take(self.residual, self.primal, 1.0, self.n)
+        gradient = sparse.take(self.residual, self.primal, 1.0, self.n)
         if self._costates.any():  # the residual is the gradient of the Lagrangian
             rows, columns = self._equation_places
             entries = self._derivatives.use()[1][:len(rows)]
-            products.add_product(columns, rows, entries, self._costates, -1.0, gradient)
+            sparse.add_product(columns, rows, entries, self._costates, -1.0, gradient)
         return gradient
 
     def gradient_of_lagrangian(self, v, factor, multipliers):
         if not factor:
             return super().gradient_of_lagrangian(v, factor, multipliers)
         self._at(v, multipliers[:self.n_equations] / factor)
-        gradient = products.take(self.residual, self.primal, factor, self.n)
+        gradient = sparse.take(self.residual, self.primal, factor, self.n)
         self._added.add_gradient(v, multipliers, gradient)
         return gradient
 
@@ -391,7 +391,7 @@ class OptimalProgram(NonlinearProgram):
 
     def rows(self, v):
         self._at(v)
-        rows = products.take(self.residual, self.dual, 1.0, self.n_rows)
+        rows = sparse.take(self.residual, self.dual, 1.0, self.n_rows)
         self._added.put_values(v, rows[self.n_equations:])
         return rows
 

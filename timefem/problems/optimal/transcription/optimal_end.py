@@ -5,9 +5,9 @@ from copy import copy
 import casadi as ca
 import numpy as np
 
+from .... import sparse
 from ....kernels.compile import Buffered
 from ....solvers.equations.ends import EndBlock
-from ....solvers.nonlinear import products
 from ..options import OPTIONS
 
 
@@ -98,7 +98,7 @@ class OptimalEnd(EndBlock):
         n, (start, *places) = self.n_node_rows, self._spread
         values, = self._function(np.concatenate([x[:n], x[n:] @ self._combinations]), self._wanted)
         out = start.copy()
-        products.add_spread(*places, values, out.ravel())
+        sparse.add_spread(*places, values, out.ravel())
         if self._held is not None:
             out[0, n:] -= self._held @ x[n:]
         return out[0], out[1:]

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from .... import sparse
 from ....kernels.compile import Buffered, cached_kernel, default_backend
 from ....kernels.operations import UnsupportedOperation
 from ....kernels.store import digest
-from ....solvers.nonlinear import products
 from ....solvers.nonlinear.program import LIMIT
 from ....types import Floats, Vector
 from ..options import OPTIONS
@@ -221,10 +221,10 @@ class PointRows:
         key = v.tobytes()
         if self._known is None or self._known[0] != key:
             view = self._view
-            w = products.gathered(view.start, view.columns, view.factors, v)
+            w = sparse.gathered(view.start, view.columns, view.factors, v)
             rows, entries, curvatures = self._function(w, self._given, self._weights / self._size)
             jacobian = np.zeros(len(self.jacobian_places[0]))
-            products.add_spread(*self._to_jacobian, entries, jacobian)
+            sparse.add_spread(*self._to_jacobian, entries, jacobian)
             self._known = key, rows / self._size, jacobian, self._weights, curvatures  # these last until the next v
         return self._known[1:]
 
@@ -252,7 +252,7 @@ class PointRows:
             return self._at(v)[0]
         start, entries = self._at_zero
         out = start.copy()
-        products.add_product(*self.jacobian_places, entries, v, 1.0, out)
+        sparse.add_product(*self.jacobian_places, entries, v, 1.0, out)
         return out
 
     def jacobian(self, v: np.ndarray) -> np.ndarray:
@@ -267,7 +267,7 @@ class PointRows:
         if not np.array_equal(known, weights):
             self._weights, self._known = weights, None
             entries = self._at(v)[-1]
-        products.add_spread(slots, *self._to_hessian, entries, out)
+        sparse.add_spread(slots, *self._to_hessian, entries, out)
 
     def describe(self, i: int) -> tuple[int, float, str]:
         """Block, time on the mesh [s] and name of row i."""
@@ -411,7 +411,7 @@ class AddedRows:
     def add_gradient(self, v, multipliers, out):
         """Add the gradient of multipliers . rows."""
         for rows, start in zip(self.sets, self.starts, strict=False):
-            products.add_product(*rows.jacobian_places[::-1], rows.jacobian(v), multipliers[start:start + rows.n_rows],
+            sparse.add_product(*rows.jacobian_places[::-1], rows.jacobian(v), multipliers[start:start + rows.n_rows],
                                  1.0, out)
 
     def add_hessian(self, v, multipliers, out):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ....assembly import Scaling
 from ....errors import InputError
-from ....mechanics.contacts.closed import ClosedContact, StruckContact
+from ....mechanics.contacts.reacting import ClosedContact, StruckContact
 from ...nonlinear.newton import Newton
 from .. import events
 from ..modes import Marching, Mode, ModeSystem, element_of, rubbing

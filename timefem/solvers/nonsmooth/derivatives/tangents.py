@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 
 from ....elements.part_numbers import NumberPlaces
-from ....mechanics.contacts.closed import ClosedContact, PressedForce, StruckContact
+from ....mechanics.contacts.reacting import ClosedContact, PressedForce, StruckContact
 from ....mechanics.values.equations_of_motion import MotionFormulas
 from ....mechanics.values.evaluate import evaluate
 from ....mechanics.values.of_parts import REACTION

@@ -1,14 +1,103 @@
-"""Conditions at an end of an optimal control problem as formulas, which take as numbers what is prescribed."""
+"""What is prescribed at an end of a motion: quantities of bodies, links and joints, their expressions, and conditions
+by formulas, which take as numbers what is prescribed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from math import isfinite
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 
-from ....kernels.compile import Buffered
-from ....mechanics.formulas.formula import call_vector, check_symbols
-from ....mechanics.formulas.text import as_formula, refuse_comparison
-from ....mechanics.values.conserved import conserved, values_at_rest, with_unit_lengths
-from ...targets import expressions
+from ..kernels.compile import Buffered
+from ..mechanics.bodies.rotations import matrix_from_quaternion
+from ..mechanics.bodies.states import CanonicalState
+from ..mechanics.formulas.formula import call_vector, check_symbols
+from ..mechanics.formulas.text import as_formula, refuse_comparison
+from ..mechanics.values.conserved import conserved, values_at_rest, with_unit_lengths
+from .targets import AsCounted
 
+EXPRESSIONS = {  # quantity -> expressions of an `End`, of a body, in the axes of a frame
+    "coordinates": lambda end, body, _: end.q(body), "momenta": lambda end, body, _: end.p(body),
+    "velocities": lambda end, body, _: end.rates(body), "position": lambda end, body, _: end.q(body),
+    "orientation": lambda end, body, _: end.q(body)[3:], "velocity": lambda end, body, _: end.rates(body),
+    "angular velocity": lambda end, body, frame: end.angular_velocity(body, frame),
+    "rate": lambda end, joint, coordinate: ca.vertcat(end.joint_rate(joint, coordinate)),
+    "relative angular velocity": lambda end, joint, _: end.spin(joint),
+    "turns": lambda end, body, _: body.conditions_at_start(end.q(body), end.p(body), end.q)}
+OF_FRAMES = EXPRESSIONS | {  # of links and joints of trees
+    "position": lambda end, body, _: end.position(body), "velocity": lambda end, body, _: end.velocity(body),
+    "orientation": lambda end, body, _: end.q(body)[3:] if _is_base(body) else ca.vec(end.rotation_matrix(body))}
+
+
+class Prescribed(NamedTuple):
+    """A quantity of a body, link or joint, of which some of n components are given, and their values."""
+
+    body: Any
+    what: str
+    frame: str | None
+    n: int
+    given: tuple[int, ...]
+    values: np.ndarray
+
+    @property
+    def form(self) -> Hashable:
+        """All but the values."""
+        return self[:-1]
+
+
+def prescribed(body, target):
+    """What a target asks for, list of `Prescribed`.
+
+    Of the base of a tree the orientation is the quaternion, whose length is a coordinate; of other links the nine
+    entries of the rotation matrix, three of which are independent; of bodies their own coordinates of it.
+
+    Parameters
+    ----------
+    body : Body
+    target : EndState or CanonicalState
+        Checked; numbers are nan where they are free.
+    """
+    found = []
+    for what, wanted in _wanted(body, target).items():
+        given = tuple([i for i, value in enumerate(wanted.tolist()) if isfinite(value)])
+        if given:
+            frame = target.frame if what == "angular velocity" else None
+            found.append(Prescribed(body, what, frame, len(wanted), given, wanted[list(given)]))
+    return found
+
+
+def _wanted(body, target):
+    if isinstance(target, CanonicalState):
+        return {"coordinates": target.q, "momenta": target.p}
+    if isinstance(target, AsCounted):
+        return {"turns": np.zeros(2)}
+    turn, n = target.orientation, None
+    if body.is_body:
+        n = body.dimension if body.has_position else None
+        turn = turn if turn is None else body.rotation_coordinates(turn)
+    elif turn is not None and not _is_base(body):
+        turn = matrix_from_quaternion(turn).ravel(order="F")
+    every = {"coordinates": target.q, "velocities": target.v,
+             "position": target.position, "orientation": turn,
+             "velocity": target.velocity, "angular velocity": target.angular_velocity}
+    return {what: np.asarray(wanted, float)[:n if what in ("position", "velocity") else None]
+            for what, wanted in every.items() if wanted is not None}
+
+
+def expressions(end, one):
+    """What is `Prescribed`, in the symbols of an `End`: the components that are given, SX."""
+    values = (EXPRESSIONS if one.body.is_body else OF_FRAMES)[one.what](end, one.body, one.frame)
+    return ca.vertcat(ca.SX(0, 1), *(values[i] for i in one.given))
+
+
+def _is_base(body):
+    tree = body.body
+    return tree is not None and tree.base_joint is not None and body.address[:2] == ("link", tree.links[0].name)
+
+
+# ---- conditions at an end as formulas
 
 class ConditionFormulas:
     """Conditions c(z, numbers, wanted) = 0 of all that is asked of bodies, and of a formula.
