@@ -129,7 +129,7 @@ def test_steps_to_motions_without_derivatives_are_undone(monkeypatch):
             raise tf.InputError("the solution has elements for many impacts")
         return tf.Linearization(*given)
 
-    module = importlib.import_module("timefem.sensitivity.identify")
+    module = importlib.import_module("timefem.sensitivity.gradient")
     monkeypatch.setattr(module, "Linearization", linearized)
     build, true, guess, _ = CASES["belt"]
     _, places = moved(build, true)

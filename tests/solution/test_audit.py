@@ -15,8 +15,8 @@ from timefem.cases import find_case
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.errors import UnderResolved
 from timefem.solution.audit import surely_resolved, unresolved, unresolved_turns
+from timefem.solution.motion_checks import first_violated
 from timefem.solution.options import OPTIONS
-from timefem.solution.violations import first_violated
 from timefem.solvers.march.resolution import FAR, excess
 
 
@@ -317,7 +317,7 @@ def test_solved_at_once():
 def test_constraints_of_what_is_solved_at_once(monkeypatch):
     problem = find_case("pendulum-boundary").make()
     assert tf.solve(problem, tf.MixedGalerkin(2), 40).success
-    monkeypatch.setattr("timefem.solution.violations.OPTIONS", replace(OPTIONS, violated=0.0))
+    monkeypatch.setattr("timefem.solution.motion_checks.OPTIONS", replace(OPTIONS, violated=0.0))
     solution = tf.solve(problem, tf.MixedGalerkin(2), 40)
     assert not solution.success and solution.status.reason == "constraints violated"
     assert "is violated by" in solution.status.message and solution.status.time is not None

@@ -14,8 +14,8 @@ from timefem import studies
 from timefem.assembly import Scaling, TimeMesh
 from timefem.cli import main
 from timefem.elements.evaluation.plan import ElementPlan
-from timefem.solvers.equations.conditioning import name_unknown
 from timefem.solvers.equations.elements import ElementEquations
+from timefem.solvers.equations.nonlinear import name_unknown
 from timefem.solvers.linear import LINEAR_SOLVERS
 from timefem.studies import conditioning, multiplier_rank, unit_body
 
@@ -206,7 +206,7 @@ def heavy_top():
 
 def test_forward_error_bounds_the_error_of_the_solution():
     """The estimate is within 1 % of the exact bound, and never below what roundings of the tangent do."""
-    from timefem.solvers.equations.conditioning import EPS, forward_error
+    from timefem.solvers.equations.nonlinear import EPS, forward_error
 
     problem, element = pendulum(t_end=0.5), tf.BubnovGalerkin(2)
     solution = tf.solve(problem, element, 10)

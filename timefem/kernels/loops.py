@@ -30,8 +30,9 @@ _SOURCES = ("kernels", "elements/evaluation", "assembly/assembler.py", "mechanic
             "mechanics/values/evaluate.py", "mechanics/values/at_start.py",
             "problems/boundary/conditions.py", "problems/estimation/kinematic/block_chain.py",
             "problems/estimation/kinematic/frame_loops.py", "solvers/march", "solvers/linear/element",
-            "solvers/linear/time_chain", "sparse.py", "solvers/nonlinear/newton.py", "solvers/interior_point/bounds_loops.py",
-            "solvers/interior_point/block_ldl", "solvers/nonsmooth")
+            "solvers/linear/time_chain", "sparse.py", "solvers/nonlinear/newton.py",
+            "solvers/interior_point/bounds_loops.py", "solvers/interior_point/block_ldl.py",
+            "solvers/interior_point/ldl_inside_loops.py", "solvers/interior_point/ldl_loops.py", "solvers/nonsmooth")
 
 
 VARIABLES = "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"  # of Numba: another processor than that at hand

@@ -22,6 +22,7 @@ from ..mechanics.states.given import (
     follows_from_joints,
     given_states,
     in_space,
+    joint_meant,
     tree_joint,
     with_joints_of_trees,
 )

@@ -1,8 +1,7 @@
 """Sensitivities of solutions, and parameters identified from measurements."""
 
 from .functionals import EndValue, Functional, Integral, Objective, Peak, UnknownNumber, Values
-from .gradient import gradient, sensitivities
-from .identify import Identification, Measurement, identify
+from .gradient import Identification, Measurement, gradient, identify, sensitivities
 from .linearization import Linearization
 from .optimum import OptimumLinearization
 from .optimum_changes import Bound, Final, InPhase

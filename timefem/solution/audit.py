@@ -21,9 +21,16 @@ from ..memory import Late
 from ..solvers.march.events import missed_forces
 from ..solvers.march.resolution import excess, is_polynomial, largest_sizes
 from ..status import Reason, Status
-from .motion_error import elements_that_do, estimated_error, marching, measured_error, surely_resolves
+from .motion_checks import (
+    elements_that_do,
+    estimated_error,
+    first_violated,
+    marching,
+    measured_error,
+    surely_resolves,
+    violation,
+)
 from .options import OPTIONS
-from .violations import first_violated, violation
 
 
 def audited(solution, cut=False, smooth=True):

@@ -21,8 +21,8 @@ from ..problems.initial.problem import fault
 from ..progress import progress as progress_bar
 from ..solution.audit import surely_resolved, turns_in_doubt, unresolved
 from ..solution.ensemble import Ensemble
+from ..solution.motion_checks import constraint_fault
 from ..solution.solution import Solution
-from ..solution.violations import constraint_fault
 from ..solvers.equations.outcome import ValuesOfDofs
 from ..solvers.march.march import Marcher, Runs
 from ..solvers.nonlinear.newton import Newton

@@ -6,8 +6,8 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from timefem.solvers.interior_point.block_ldl import inside
-from timefem.solvers.interior_point.block_ldl.factors import BlockLDL, SharedLDL
+from timefem.solvers.interior_point import ldl_inside
+from timefem.solvers.interior_point.block_ldl import BlockLDL, SharedLDL
 
 
 def chain(rng, n_blocks=6, n_states=3, n_controls=2, curvature=1.0):
@@ -154,7 +154,7 @@ class TestInsideFirst:
 
     @pytest.fixture(autouse=True)
     def soon(self, monkeypatch):
-        monkeypatch.setattr(inside, "LIMITS", inside.Limits(least_blocks=1, least_inside=0.1))
+        monkeypatch.setattr(ldl_inside, "LIMITS", ldl_inside.Limits(least_blocks=1, least_inside=0.1))
 
     def both(self, matrix, blocks, border=0, last=()):
         n = len(blocks)

@@ -20,7 +20,7 @@ from ...polynomials import CubicSpline
 from ...progress import progress as progress_bar
 from ...solution.audit import jump_of
 from ...solution.solution import Solution
-from ...solvers.equations.conditioning import WARN_ABOVE
+from ...solvers.equations.nonlinear import WARN_ABOVE
 from ...solvers.equations.outcome import Outcome, transferred
 from ...solvers.nonlinear.newton import Newton, follow, newton, newton_with_homotopy
 from ...sparse import estimated_norm

@@ -26,7 +26,7 @@ from .drivers import DRIVERS, run_driver
 from .problem import InitialValueProblem
 
 contact = Late(f"{__package__}.contact")
-in_discrete_time = Late(f"{__package__}.sampled")
+in_discrete_time = Late(f"{__package__}.march_driver")
 
 
 def solve_initial(task):

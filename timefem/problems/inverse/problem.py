@@ -17,7 +17,6 @@ from ...mechanics.inversion.direct import DirectInversion, is_direct, is_settled
 from ...mechanics.inversion.inversion import OPTIONS as STRUCTURE
 from ...mechanics.inversion.inversion import Inversion
 from ...mechanics.inversion.outputs import Output
-from ...mechanics.inversion.servo_constraint import ServoInversion
 from ...mechanics.numbers.changes import extended
 from ...mechanics.states.assemble import assemble
 from ...mechanics.states.given import states_of
@@ -27,7 +26,7 @@ from ...sparse import ROUNDING, balanced, eigen
 from ...types import Floats
 from ..end import lengths_of_rows, search
 from ..initial.problem import InitialValueProblem, merged, uncovered
-from .constraints import OPTIONS, at_rest, held_at_rest
+from .constraints import OPTIONS, ServoInversion, at_rest, held_at_rest
 
 if TYPE_CHECKING:
     from ...mechanics.states.given import GivenStates

@@ -20,8 +20,8 @@ from ...progress import showing
 from ...solution.audit import warn_of_bends
 from ...solution.invariants import consistent_multipliers
 from ...solution.joint_motion import joint_motion
+from ...solution.motion_checks import first_violated
 from ...solution.tree_joint_motion import public_names
-from ...solution.violations import first_violated
 from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States
 from .equations import (

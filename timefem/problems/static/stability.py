@@ -4,7 +4,7 @@ import numpy as np
 import scipy
 
 from ...errors import Unstable, warn
-from ...solution.violations import by_radian
+from ...solution.motion_checks import by_radian
 from ...sparse import ROUNDING, eigen
 from .equations import StaticEquations, moved_most
 from .options import OPTIONS

@@ -7,9 +7,8 @@ import numpy as np
 
 from ...assembly import Assembler
 from ..linear import linear_options
-from .conditioning import warn_if_ill_conditioned
 from .ends import Ends, ScaledBlock
-from .nonlinear import NonlinearEquations
+from .nonlinear import NonlinearEquations, warn_if_ill_conditioned
 
 
 class JoinedPattern:

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from . import bounds_loops as loops
-from .block_ldl.factors import BlockLDL, SharedLDL
+from .block_ldl import BlockLDL, SharedLDL
 from .options import InteriorPointOptions
 
 

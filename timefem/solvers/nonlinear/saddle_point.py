@@ -7,7 +7,7 @@ import scipy
 
 from ...errors import SingularMatrix, SolveError
 from ...status import Reason, Status
-from ..interior_point.block_ldl.factors import BlockLDL
+from ..interior_point.block_ldl import BlockLDL
 from ..linear.base import REFINE_ABOVE, LinearSolver
 from .options import OPTIONS
 

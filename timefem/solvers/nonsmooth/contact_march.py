@@ -11,7 +11,7 @@ from .event_elements import EventElements
 from .events import CLOSES, Stuck, some
 from .fallback import Fallback
 from .flight.flight import Flights
-from .flight.records import STRIKES
+from .flight.node_loop import STRIKES
 from .modes import Mode, ModeSystem, Piece
 from .node import NodeLaw, event, fallback_event
 from .options import CONTACT

@@ -12,7 +12,7 @@ from ....errors import SolveError
 from ....mechanics.numbers.changes import made_of
 from ....parallel import OverRanks, swap
 from ....solvers.equations.distributed import slab_ends
-from ....solvers.interior_point.block_ldl.factors import BlockLDL, SharedLDL
+from ....solvers.interior_point.block_ldl import BlockLDL, SharedLDL
 from ....status import Reason, Status
 from ...parameters import parts_with_unknowns
 from ..options import DEFAULTS

@@ -18,7 +18,7 @@ from ....solvers.equations.distributed import DistributedEquations, slab_ends
 from ....solvers.equations.elements import ElementEquations
 from ....solvers.equations.ends import EndBlock, Ends
 from ....solvers.equations.nonlinear import SaddleEquations
-from ....solvers.interior_point.block_ldl.factors import BlockLDL
+from ....solvers.interior_point.block_ldl import BlockLDL
 from ....solvers.linear.time_chain.lu import ChainLU
 from ....solvers.nonlinear.saddle_point import SymmetricSolver
 from ..options import OPTIONS

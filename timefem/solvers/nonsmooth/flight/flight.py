@@ -21,7 +21,7 @@ from ..options import LAW
 from ..sharing import OPEN
 from ..states import NAMES
 from .loop import fly
-from .records import LOOKS, QUANTITIES, Flight, Formulas, Limits, Moving, Rows, Told
+from .node_loop import LOOKS, QUANTITIES, Flight, Formulas, Limits, Moving, Rows, Told
 
 
 def can_fly(contacts, element):

@@ -6,8 +6,7 @@ from ....kernels.loops import compiled
 from ...linear.element.fronts import DONE
 from ...march.loop import NOTHING_KEPT, march_elements, set_scales, solve_element
 from ..search import MAY_CLOSE, closings
-from .node_loop import gaps, keep_states, meet, momenta, states, strike
-from .records import FLIES, LENGTH, LOOKS, ROUNDING, STILL, STRIKES
+from .node_loop import FLIES, LENGTH, LOOKS, ROUNDING, STILL, STRIKES, gaps, keep_states, meet, momenta, states, strike
 
 EPS = 2 * np.finfo(float).eps
 UNSURE, NONE = range(-2, 0)  # instead of a contact that closes

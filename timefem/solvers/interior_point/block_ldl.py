@@ -9,10 +9,10 @@ for each copy, which its multiplier brings.
 
 import numpy as np
 
-from ....kernels.lanes import LANES, aligned_zeros
-from ....kernels.loops import compiled
-from ..block_ldl import loops
-from .inside import InsideFirst
+from ...kernels.lanes import LANES, aligned_zeros
+from ...kernels.loops import compiled
+from . import ldl_loops
+from .ldl_inside import InsideFirst
 
 
 class BlockLDL:
@@ -73,7 +73,7 @@ class BlockLDL:
         corner = (int((n_held + border).max()) + LANES) * int(heights.max())
         memory = (_aligned(int(sizes @ heights) + corner), _aligned(int(_whole(before) @ strides)),
                   np.empty(n, np.int64), np.empty(n), np.empty(n))
-        self._chain = loops.Chain(block_starts, n_held, border, *entries, *memory, unknowns)
+        self._chain = ldl_loops.Chain(block_starts, n_held, border, *entries, *memory, unknowns)
         settle(self._chain, blocks, (rows, columns, sources), place, skipped, heights, strides, following)
         width = border + int(n_held[-1])
         self.ends = np.zeros((width, width))
@@ -86,7 +86,7 @@ class BlockLDL:
         if self._by is not None:
             self.negative, self.ends[:] = self._by.negative, self._by.ends
             return True
-        negative, singular = loops.factor(self._chain, values, self.ends)
+        negative, singular = ldl_loops.factor(self._chain, values, self.ends)
         self.negative = negative if singular < 0 else -1
         return singular < 0
 
@@ -112,7 +112,7 @@ class BlockLDL:
         if self._by is not None:
             return self._by.eliminate(b)
         work, ends = np.empty(len(b)), np.empty(len(self.ends))
-        loops.forward(self._chain, b, work, ends)
+        ldl_loops.forward(self._chain, b, work, ends)
         return work, ends
 
     def recover(self, work, ends):
@@ -120,7 +120,7 @@ class BlockLDL:
         if self._by is not None:
             return self._by.recover(work, ends)
         out = np.empty_like(work)
-        loops.backward(self._chain, work, ends, out)
+        ldl_loops.backward(self._chain, work, ends, out)
         return out
 
 
@@ -198,7 +198,7 @@ class SharedLDL:
 
 
 def _whole(n):
-    return loops.whole.py_func(n)
+    return ldl_loops.whole.py_func(n)
 
 
 def _aligned(n):

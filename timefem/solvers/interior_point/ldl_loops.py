@@ -10,10 +10,10 @@ become `[E C]^T P^T L^-T D^-1`, and their own corner `-[E C]^T S^-1 [E C]`.
 
 import numpy as np
 
-from ....kernels.lanes import LANES, aligned_zeros, clear_lane, find_lane, largest_lane, load, store
-from ....kernels.loops import compiled
-from ....kernels.record import Record
-from ....kernels.runs import add_runs, clear_runs, combine_runs, copy_runs, dot_runs, take_eight_runs
+from ...kernels.lanes import LANES, aligned_zeros, clear_lane, find_lane, largest_lane, load, store
+from ...kernels.loops import compiled
+from ...kernels.record import Record
+from ...kernels.runs import add_runs, clear_runs, combine_runs, copy_runs, dot_runs, take_eight_runs
 
 ALPHA = (1 + 17**0.5) / 8  # bounds the growth of entries least
 

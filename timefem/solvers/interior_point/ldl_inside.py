@@ -11,10 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ....kernels.lanes import LANES
-from ....kernels.record import aligned
-from ....records import frozen
-from . import inside_loops as loops
+from ...kernels.lanes import LANES
+from ...kernels.record import aligned
+from ...records import frozen
+from . import ldl_inside_loops as loops
 
 
 @frozen

@@ -1,11 +1,11 @@
-"""Compiled loops of `inside`: unknowns inside of blocks with one pattern, eliminated in 8 blocks at a time."""
+"""Compiled loops of `ldl_inside`: unknowns inside of blocks with one pattern, eliminated in 8 blocks at a time."""
 
 import numpy as np
 
-from ....kernels.lanes import LANES, copy_lanes, load, store, transpose_eight
-from ....kernels.loops import compiled
-from ....kernels.record import Record
-from ....kernels.runs import (
+from ...kernels.lanes import LANES, copy_lanes, load, store, transpose_eight
+from ...kernels.loops import compiled
+from ...kernels.record import Record
+from ...kernels.runs import (
     add_gathered,
     clear_runs,
     keep_largest,

@@ -1,1 +1,0 @@
-"""Symmetric indefinite factors of chains of blocks, with the inertia."""
