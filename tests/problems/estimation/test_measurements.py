@@ -251,6 +251,8 @@ def test_a_state_of_first_order_beside_a_body():
     assert off.shape == (1,) and abs(off[0]) < 4 * sol.std("current", 0.5)[0]
     with pytest.raises(tf.InputError, match="prior of current: it has no v"):
         tf.Estimation(system, [seen], prior={**prior, current: tf.StatePrior(0.0, v=1.0)}, t_span=(0, 1))
+    without = tf.solve(tf.Estimation(system, [seen], t_span=(0, 1)), tf.MixedGalerkin(2), 20, progress=False)
+    assert without.success and abs(without.value("current", 0.0)[0]) < 4 * without.std("current", 0.0)[0]
 
 
 @pytest.mark.long

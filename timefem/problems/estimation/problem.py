@@ -64,7 +64,8 @@ class Estimation(NamedArguments):
         where there is none. Without noise the motion follows from its start.
     prior : dict or Prior, optional
         Body, tree, or joint, or its name -> `StatePrior`, or a state near which the search begins; or a `Prior` of the
-        whole state (q, p) at the start, conditioned on its constraints. What is left out is wide.
+        whole state (q, p) at the start, conditioned on its constraints. What is left out is wide; the
+        search begins with zero for states of first order among that.
     t_span : (float, float), optional
         Default: from the first to the last time of the measurements.
     numbers : dict, optional

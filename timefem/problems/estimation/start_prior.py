@@ -11,6 +11,7 @@ import numpy as np
 
 from ...errors import InputError, NamedArguments
 from ...mechanics.bodies.rotations import quaternion_from_matrix
+from ...mechanics.bodies.states import Coordinates
 from ...mechanics.parts import is_joint
 from ...mechanics.states.closing import whole
 from ...mechanics.states.given import tree_joint
@@ -103,6 +104,10 @@ class StartSensors:
                 except InputError as error:
                     raise InputError(f"prior: {error}") from None
         self.states = {key: own.state for key, own in self.given.items() if own.state is not None}
+        known = {system.find(key) for key in self.states if self._joint(key) is None}
+        for body in system.bodies:
+            if len(body.first_order) == body.n_q and not (body in known or body.helper):  # begins somewhere
+                self.states[body] = Coordinates(np.zeros(body.n_q))
 
     def sensors(self, z: np.ndarray) -> tuple[list[Sensor], list[Sensor]]:
         """Those with standard deviations, and wide ones of what has none, about a state (n_z,)."""
