@@ -167,3 +167,16 @@ def test_derivative_by_the_mass_at_the_start():
         problem = tf.InitialValueProblem(tf.System([rocket, engine]), {rocket: start}, (0, 100))
         sol = tf.solve(problem, ELEMENT, 40, progress=False)
         assert tf.gradient(sol, speed, [tf.Parameter(rocket, "mass")])[0] == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("coordinates", ["bodies", "joint"])
+def test_a_search_of_rest_begins_with_states_at_zero(coordinates):
+    """That of a state was asked for, where poses of bodies may be left out: `x = u / c` at rest."""
+    bob = tf.RigidBody(1.0, [0.02, 0.02, 0.02], name="bob")
+    hinge = tf.Revolute(bob, axis_a=(0, 0, 1), axis_b=(0, 0, 1), point_a=(0, 0.3, 0), point_b=(0, 0, 0), name="hinge")
+    current = tf.State("current", "2 - 5 * x[0] - f[0].angular_velocity[2]", bodies=[bob])
+    torque = tf.FormulaForce([bob, current], ["[0, 0, 0, 0, 0, 3 * f[1].q[0]]", "0"], name="torque")
+    system = tf.System([bob, hinge, current, torque], gravity=(0, -9.81, 0), coordinates=coordinates)
+    for guess in (None, {hinge: 0.1}, {"current": 0.2, "hinge": 0.1}):
+        rest = tf.equilibrium(system, guess)
+        assert rest.status.success and abs(rest.state[system["current"]].q[0] - 0.4) < 1e-12

@@ -90,6 +90,13 @@ def _bodies_of(part):
     return {one.body for frame in part.bodies for one in frame.frames}
 
 
+def states_at_zero(system, given):
+    """Zeros for states of first order that are not among given states, where a search begins: body -> `Coordinates`."""
+    known = {system.find(key) for key in given if joint_meant(system, key) is None}
+    return {body: Coordinates(np.zeros(body.n_q)) for body in system.bodies
+            if len(body.first_order) == body.n_q and not (body in known or body.helper)}
+
+
 def given_states(system, state):
     """The states that a user gave: dict body -> (what was given, `CanonicalState`), for all bodies in order.
 

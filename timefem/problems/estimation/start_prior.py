@@ -11,10 +11,9 @@ import numpy as np
 
 from ...errors import InputError, NamedArguments
 from ...mechanics.bodies.rotations import quaternion_from_matrix
-from ...mechanics.bodies.states import Coordinates
 from ...mechanics.parts import is_joint
 from ...mechanics.states.closing import whole
-from ...mechanics.states.given import tree_joint
+from ...mechanics.states.given import states_at_zero, tree_joint
 from ...records import frozen
 from ...types import Vector
 from .loads import Moment
@@ -104,10 +103,7 @@ class StartSensors:
                 except InputError as error:
                     raise InputError(f"prior: {error}") from None
         self.states = {key: own.state for key, own in self.given.items() if own.state is not None}
-        known = {system.find(key) for key in self.states if self._joint(key) is None}
-        for body in system.bodies:
-            if len(body.first_order) == body.n_q and not (body in known or body.helper):  # begins somewhere
-                self.states[body] = Coordinates(np.zeros(body.n_q))
+        self.states |= states_at_zero(system, self.states)
 
     def sensors(self, z: np.ndarray) -> tuple[list[Sensor], list[Sensor]]:
         """Those with standard deviations, and wide ones of what has none, about a state (n_z,)."""

@@ -6,7 +6,7 @@ from ...errors import InputError
 from ...mechanics.bodies.generalized_body import general_position
 from ...mechanics.forces.loads import Gravity
 from ...mechanics.states.consistent import assembled
-from ...mechanics.states.given import canonical_states, given_states
+from ...mechanics.states.given import canonical_states, given_states, states_at_zero
 from ...mechanics.states.redundancy import drop_redundant
 from ...mechanics.values.of_parts import not_finite, remedy_of
 from ...status import Reason, Status
@@ -16,7 +16,10 @@ from .options import OPTIONS
 
 def rest_coordinates(system, guess, t):
     """Coordinates (n_q,) of a guess, or of the shapes at rest."""
-    given = given_states(system, canonical_states(system, {} if guess is None else guess, t))
+    guess = {} if guess is None else guess
+    if isinstance(guess, dict):
+        guess = guess | states_at_zero(system, guess)
+    given = given_states(system, canonical_states(system, guess, t))
     return np.concatenate([s.q for _, s in given.values()])
 
 
