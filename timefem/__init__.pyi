@@ -99,18 +99,6 @@ from .mechanics.forces.springs import (
     TorsionalSpring,
 )
 from .mechanics.formulas.sympy_bridge import from_sympy
-from .mechanics.functions.formula import Formula, Table
-from .mechanics.functions.time_functions import (
-    Constant,
-    Polynomial,
-    Ramp,
-    Sine,
-    Spline,
-    Step,
-    TimeFunction,
-    Transfer,
-    TrianglePulse,
-)
 from .mechanics.inversion.outputs import (
     AngleOutput,
     CoordinateOutput,
@@ -144,6 +132,18 @@ from .mechanics.part import Part
 from .mechanics.states.assemble import assemble
 from .mechanics.states.redundancy import redundant_constraints
 from .mechanics.system import System
+from .mechanics.time_formulas import Formula, Table
+from .mechanics.time_functions import (
+    Constant,
+    Polynomial,
+    Ramp,
+    Sine,
+    Spline,
+    Step,
+    TimeFunction,
+    Transfer,
+    TrianglePulse,
+)
 from .mechanics.values.conserved import constant_momenta
 from .models.build import load_model
 from .models.mjcf.read import read_mjcf

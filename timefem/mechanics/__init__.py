@@ -18,9 +18,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
     "forces.springs": ["Damper", "NonlinearSpring", "RayleighDissipation", "RotationalSpring", "Spring",
                        "TorsionalDamper", "TorsionalSpring"],
     "formulas.sympy_bridge": ["from_sympy"],
-    "functions.formula": ["Formula", "Table"],
-    "functions.time_functions": ["Constant", "Polynomial", "Ramp", "Sine", "Spline", "Step", "TimeFunction", "Transfer",
-                                 "TrianglePulse"],
     "inversion.outputs": ["AngleOutput", "CoordinateOutput", "FormulaOutput", "OrientationOutput", "Output",
                           "PositionOutput", "pose_outputs"],
     "joints.frame": ["Frame"],
@@ -34,4 +31,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
     "parts": ["PartGroup"],
     "symbols": ["Symbols"],
     "system": ["System"],
+    "time_formulas": ["Formula", "Table"],
+    "time_functions": ["Constant", "Polynomial", "Ramp", "Sine", "Spline", "Step", "TimeFunction", "Transfer",
+                       "TrianglePulse"],
 })

@@ -17,14 +17,14 @@ from .catalogue import acts_through, catalogue, known, made, refers_in, stored
 from .composites.composite import Composite
 from .composites.section import Curve, Line, RopeSection, Section
 from .formulas.stored import StoredFormula
-from .functions.formula import Formula as FormulaOfTime
-from .functions.formula import Table
-from .functions.time_functions import Constant, Polynomial, Ramp, Sine, Spline, Step, Transfer, TrianglePulse
 from .numbers.changes import StandIns
 from .part import Body
 from .parts import replaced_names
 from .states.redundancy import keep_constraints
 from .system import System
+from .time_formulas import Formula as FormulaOfTime
+from .time_formulas import Table
+from .time_functions import Constant, Polynomial, Ramp, Sine, Spline, Step, Transfer, TrianglePulse
 
 
 class Refer:

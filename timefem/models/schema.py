@@ -11,8 +11,8 @@ from ..mechanics.bodies.point_mass import PointMass
 from ..mechanics.bodies.rigid import QuaternionBody
 from ..mechanics.catalogue import file_types
 from ..mechanics.forces.formula_force import FormulaForce
-from ..mechanics.functions.formula import Table
-from ..mechanics.functions.time_functions import Polynomial, Ramp, Sine, Spline, Step, Transfer, TrianglePulse
+from ..mechanics.time_formulas import Table
+from ..mechanics.time_functions import Polynomial, Ramp, Sine, Spline, Step, Transfer, TrianglePulse
 from .schema_values import (
     COUPLINGS,
     EVERY,

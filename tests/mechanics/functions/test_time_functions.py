@@ -9,7 +9,7 @@ import pytest
 import timefem as tf
 from timefem.kernels import compile_count
 from timefem.mechanics.describe import build, describe
-from timefem.mechanics.functions.formula import as_time_function, as_vector_function
+from timefem.mechanics.time_formulas import as_time_function, as_vector_function
 
 T = np.array([-1.0, 0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0])
 def smooth_step(x):

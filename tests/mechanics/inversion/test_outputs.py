@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.mechanics.functions.time_functions import derivatives, first_jump
+from timefem.mechanics.time_functions import derivatives, first_jump
 
 
 def values(function, n, times):

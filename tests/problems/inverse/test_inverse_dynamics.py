@@ -10,7 +10,7 @@ from scipy.interpolate import CubicSpline
 import timefem as tf
 from timefem.cases.inverse import elastic_arm, four_bar_lift, mass_chain, trolley_crane
 from timefem.mechanics.forces.actuators import GeneralizedControl
-from timefem.mechanics.functions.time_functions import Constant
+from timefem.mechanics.time_functions import Constant
 
 pytestmark = pytest.mark.long
 

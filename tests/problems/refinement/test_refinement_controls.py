@@ -7,7 +7,7 @@ import timefem as tf
 from timefem.cases import find_case
 from timefem.cases.inverse import elastic_arm, trolley_crane
 from timefem.errors import InputError
-from timefem.mechanics.functions.time_functions import Transfer
+from timefem.mechanics.time_functions import Transfer
 from timefem.problems.kinds import error_estimate
 from timefem.problems.refinement import size_of_components, size_of_controls
 from timefem.solvers.march.motion import size_of_motion

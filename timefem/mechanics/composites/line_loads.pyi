@@ -1,7 +1,7 @@
 # made by tools/stubs.py: change the module
 
 from collections.abc import Iterable, Sequence
-from timefem.mechanics.functions.time_functions import TimeFunction
+from timefem.mechanics.time_functions import TimeFunction
 from timefem.types import Number, UserFunction, Vector
 from typing import Any, Literal
 import numpy as np

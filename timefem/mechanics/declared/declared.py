@@ -22,7 +22,7 @@ from ..symbols import n_reactions
 from .values import REQUIRED, Field, Name, On
 
 if TYPE_CHECKING:
-    from ..functions.time_functions import TimeFunction
+    from ..time_functions import TimeFunction
 
 
 class Declared(NamedArguments):

@@ -180,7 +180,7 @@ class Name(Field):
         super().__init__("Used in messages and files.", default=None, optional=True)
 
 
-formulas = Late("timefem.mechanics.functions.formula")
+formulas = Late("timefem.mechanics.time_formulas")
 
 
 class Real(Field):

@@ -3,8 +3,8 @@
 import casadi as ca
 from collections.abc import Hashable, Sequence
 from timefem.mechanics.bodies.tree.frames import TreeJointCoordinate
-from timefem.mechanics.functions.time_functions import TimeFunction
 from timefem.mechanics.joints.joint import Joint
+from timefem.mechanics.time_functions import TimeFunction
 from timefem.types import Number, UserFunction, Vector
 from typing import Any
 import numpy as np

@@ -2,7 +2,7 @@
 
 import casadi as ca
 from collections.abc import Sequence
-from timefem.mechanics.functions.time_functions import TimeFunction
+from timefem.mechanics.time_functions import TimeFunction
 from timefem.types import Expression, Number, UserFunction, Vector
 from typing import Any, Literal
 import numpy as np

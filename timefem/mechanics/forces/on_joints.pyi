@@ -2,8 +2,8 @@
 
 import casadi as ca
 from timefem.mechanics.bodies.tree.frames import TreeJointCoordinate
-from timefem.mechanics.functions.time_functions import TimeFunction
 from timefem.mechanics.joints.joint import Joint
+from timefem.mechanics.time_functions import TimeFunction
 from timefem.types import Expression, Number, UserFunction
 from typing import Any
 from ..contacts.rigid import RigidContact

@@ -15,9 +15,9 @@ import scipy
 
 from ...errors import InputError
 from ...memory import Recent
-from ..functions.time_functions import derivatives
 from ..symbols import Symbols
 from ..system import coordinate_names
+from ..time_functions import derivatives
 from ..values.evaluate import evaluate
 from ..values.of_parts import control_force
 from ..values.quantities import formulas_of

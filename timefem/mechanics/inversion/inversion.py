@@ -22,9 +22,9 @@ from ...records import frozen
 from ...validate.options import Options, documented, option
 from ..bodies.generalized_body import general_position
 from ..forces.actuators import control_name
-from ..functions.time_functions import derivatives
 from ..part import Body
 from ..symbols import Symbols, applied_force, first_order
+from ..time_functions import derivatives
 from ..values.measures import blocks_of
 
 

@@ -17,9 +17,9 @@ from ..bodies.rotations import as_quaternion, matrix_from_quaternion
 from ..body_frame import BodyFrame
 from ..formulas.formula import call, check_symbols
 from ..formulas.text import TextFormula, as_formula, text_of
-from ..functions.formula import as_vector_function
-from ..functions.time_functions import Polynomial
 from ..joints.frame import Frame
+from ..time_formulas import as_vector_function
+from ..time_functions import Polynomial
 
 if TYPE_CHECKING:
     from ..joints.joint import Joint

@@ -4,7 +4,7 @@ import casadi as ca
 from collections.abc import Sequence
 from timefem.mechanics.bodies.tree.frames import TreeJointCoordinate
 from timefem.mechanics.body_frame import BodyFrame
-from timefem.mechanics.functions.time_functions import TimeFunction
+from timefem.mechanics.time_functions import TimeFunction
 from timefem.types import Number, UserFunction, Vector
 from typing import Any
 import numpy as np

@@ -11,12 +11,12 @@ from ... import validate
 from ...display import digits
 from ...errors import InputError, NamedArguments, check_class
 from ...mechanics.bodies.states import Pose
-from ...mechanics.functions.formula import check_integrable
 from ...mechanics.parts import is_joint
 from ...mechanics.states.assemble import assemble as assembled
 from ...mechanics.states.closing import warn_of_other_side
 from ...mechanics.states.given import GivenStates, by_joints_of_trees, canonical_states, given_states, resolved_states
 from ...mechanics.system import System
+from ...mechanics.time_formulas import check_integrable
 from ...mechanics.values.at_start import at_start, constraint_sizes, constraints_at
 from ...mechanics.values.of_parts import couples_inertia, nonholonomic_off, not_finite, remedy_of
 from ...memory import Late

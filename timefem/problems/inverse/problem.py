@@ -11,8 +11,6 @@ import scipy
 from ...errors import InputError, NamedArguments, check_class
 from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...mechanics.forces.actuators import Actuator
-from ...mechanics.functions.formula import Table, as_time_function
-from ...mechanics.functions.time_functions import Spline, first_jump, ordinal
 from ...mechanics.inversion.direct import DirectInversion, is_direct, is_settled
 from ...mechanics.inversion.inversion import OPTIONS as STRUCTURE
 from ...mechanics.inversion.inversion import Inversion
@@ -21,6 +19,8 @@ from ...mechanics.numbers.changes import extended
 from ...mechanics.states.assemble import assemble
 from ...mechanics.states.given import states_of
 from ...mechanics.system import System
+from ...mechanics.time_formulas import Table, as_time_function
+from ...mechanics.time_functions import Spline, first_jump, ordinal
 from ...mechanics.values.of_parts import couples_inertia
 from ...sparse import ROUNDING, balanced, eigen
 from ...types import Floats

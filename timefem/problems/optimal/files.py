@@ -5,8 +5,8 @@ import numpy as np
 from ...elements.element import name_of
 from ...mechanics.forces.actuators import Effort
 from ...mechanics.formulas.text import as_formula
-from ...mechanics.functions.formula import as_time_function
 from ...mechanics.parts import is_joint
+from ...mechanics.time_formulas import as_time_function
 from ..kinds import FileFormat, solution_guess
 from ..targets import EndState
 from .guesses.guess import Guess

@@ -121,7 +121,7 @@ def _integrand(problem, part):
         return None
 
 
-formulas = Late("timefem.mechanics.functions.formula")
+formulas = Late("timefem.mechanics.time_formulas")
 
 PLACES = "path", "start", "end", "integral"
 Bounds: TypeAlias = "Floats | UserFunction | str | Sequence[Any] | None"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Sequence
 from timefem.types import Vector
 from typing import Any
 import numpy as np
-from ...records import frozen
+from ..records import frozen
 from .time_functions import TimeFunction
 
 

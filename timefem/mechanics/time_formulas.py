@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from ... import validate
-from ...errors import InputError
-from ...memory import Late
-from ...records import frozen
-from ...types import Converted, Vector
-from ..formulas.formula import Same, call, check_symbols, linear_zeros, switches_in
-from ..formulas.text import TextFormula, as_formula, text_of
-from ..numbers.arguments import is_symbolic, joined
-from ..values.evaluate import evaluate
-from ..values.quantities import formulas_of
+from .. import validate
+from ..errors import InputError
+from ..memory import Late
+from ..records import frozen
+from ..types import Converted, Vector
+from .formulas.formula import Same, call, check_symbols, linear_zeros, switches_in
+from .formulas.text import TextFormula, as_formula, text_of
+from .numbers.arguments import is_symbolic, joined
 from .time_functions import Constant, TimeFunction, clip
+from .values.evaluate import evaluate
+from .values.quantities import formulas_of
 
 if TYPE_CHECKING:
     import casadi as ca

@@ -1,5 +1,9 @@
 """Functions of time: constants, ramps, pulses, steps, oscillations; smooth ones to prescribe outputs by, and a check of
-how smooth one is."""
+how smooth one is.
+
+They are value objects, usable in CasADi symbols and in NumPy. Their numbers enter kernels as parameters, so that loads
+which differ only in numbers share a kernel.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +16,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from ... import validate
-from ...display import digits
-from ...errors import InputError, NamedArguments
-from ...memory import Late
-from ...records import frozen
-from ...types import Converted, Vector
-from ..numbers.arguments import as_symbols, is_symbolic, joined
+from .. import validate
+from ..display import digits
+from ..errors import InputError, NamedArguments
+from ..memory import Late
+from ..records import frozen
+from ..types import Converted, Vector
+from .numbers.arguments import as_symbols, is_symbolic, joined
 
 
 class TimeFunction(NamedArguments, ABC):

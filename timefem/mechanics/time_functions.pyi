@@ -6,8 +6,8 @@ from collections.abc import Hashable
 from timefem.types import Vector
 from typing import Any, ClassVar
 import numpy as np
-from ...errors import NamedArguments
-from ...records import frozen
+from ..errors import NamedArguments
+from ..records import frozen
 
 
 scipy: Any
