@@ -1,5 +1,8 @@
 """States of first order beside bodies, and points whose mass changes: order, closed forms, files, what is refused."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from scipy.linalg import expm
@@ -229,3 +232,16 @@ def test_a_state_that_sees_a_body_takes_free_numbers_of_a_joint():
     solution = tf.solve(driven_pendulum("joint", {}), tf.MixedGalerkin(2), 25, progress=False)
     by = tf.gradient(solution, "end:current.q[0]", ["hinge.position[1]", "bob.mass"])
     assert abs(by[0]) < 1e-12 * abs(by[1])
+
+
+def test_rates_that_are_functions_go_to_other_processes():
+    """A lambda stayed beside the rate that was made of it: neither systems nor solutions could be pickled."""
+    mass, decay = tf.PointMass(1.0, dimension=1, name="mass"), [2.0]
+    state = tf.State("x", lambda x, f, t, c, u: f[0].position[0] - decay[0] * x[0], bodies=[mass])
+    problem = tf.InitialValueProblem(tf.System([mass, state]), {mass: tf.Pose((1, 0, 0)), state: 3.0}, (0, 1))
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 10)
+    decay[0] = 5.0  # neither do they see later changes
+    again = tf.solve(pickle.loads(pickle.dumps(problem)), tf.MixedGalerkin(2), 10)
+    for other in (pickle.loads(pickle.dumps(sol)), again, copy.deepcopy(sol)):
+        np.testing.assert_array_equal(other.z, sol.z)
+    assert abs(sol.coordinates("x", 1.0)[0] - (0.5 + 2.5 * np.exp(-2))) < 1e-5

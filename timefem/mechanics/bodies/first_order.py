@@ -145,6 +145,8 @@ class State(FirstOrder):
                 self._rate = formula_force.rate_of(self)
             except InputError as error:
                 raise InputError(f"{error}; of several states give their number n") if one else error from None
+            if callable(self.rate):
+                self.rate = self._rate.formula  # which states what it stated at first, in other processes, too
         elif len(self.seen) or len(self.acting) or len(self.rate_parameters):
             raise InputError(f"{self._title}: bodies, controls and parameters belong to a rate, and none is given")
 
