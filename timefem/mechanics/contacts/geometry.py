@@ -20,7 +20,8 @@ class Nearness(NamedTuple):
     """What edges take for the same: `rounding` in shares of their lengths, `parallel` by the square of a sine.
 
     What touches beyond the end of a surface by half of `rounding` leaves it. Gaps of edges beyond their ends, where
-    others touch, are at least `apart` in shares of their lengths. Edges that are apart are parallel too from where the
+    others touch, are at least `apart` in shares of their lengths; what overlaps less is the error of a motion along the
+    edge, and no way out. Edges that are apart are parallel too from where the
     distance of their lines changes with angles by more than `lever` lengths: that of edges changes by one at most.
     """
 
@@ -135,9 +136,10 @@ def edges(a: ca.SX, along_a: ca.SX, b: ca.SX, along_b: ca.SX, outwards: ca.SX, l
     x, y = (ab * on_b - bb * on_a) / square, (aa * on_b - ab * on_a) / square
     gap, at_a, at_b = ca.dot(normal, line), a + x * along_a, b + y * along_b
     aside = ca.fmax(ca.fabs(2 * x - 1), ca.fabs(2 * y - 1)) - 1
-    within = ca.logic_and(aside <= (NEAR.rounding if with_ends else -NEAR.rounding / 4), ca.logic_not(parallel))
+    end = NEAR.rounding / 2 if with_ends else -NEAR.rounding / 2
+    within = ca.logic_and(aside <= end + NEAR.rounding / 4, ca.logic_not(parallel))
     within = ca.logic_and(within, ca.mmin(outwards.T @ normal) >= -NEAR.rounding)
-    within = ca.logic_and(within, gap >= least - NEAR.rounding * ca.sqrt(aa + bb))
+    within = ca.logic_and(within, gap >= least - NEAR.apart * ca.sqrt(aa + bb))
     x_near = _share(x)
     y_near = _share((ab * x_near + on_b) / bb)
     x_near = _share((ab * y_near - on_a) / aa)
@@ -146,7 +148,7 @@ def edges(a: ca.SX, along_a: ca.SX, b: ca.SX, along_b: ca.SX, outwards: ca.SX, l
     further = Touch(gap, normal, at_a, at_b)
     nearest = length, (near_a - near_b) / length, near_a, near_b
     return Touch(*(ca.if_else(within, here, there) for here, there in zip(further, nearest, strict=False)),
-                 NEAR.rounding / 2 - aside, further)
+                 end - aside, further)
 
 
 def _share(x):

@@ -374,7 +374,7 @@ class ContactMarch(EventElements):
     def _node(self, closes, opens=(), slips=(), stops=()):
         """Impacts and modes at the node where the march is."""
         contacts, law, n_events = self.contacts, self.law, len(self.events)
-        states = self._here
+        states, opens = self._here, (*opens, *self._left_here())
         length = self.longest
         law.meet(states.gap, states.gamma)
         law.know(states, length)

@@ -177,19 +177,27 @@ class EventElements:
 
     def _leaving_with(self, c):
         """A contact that leaves, and others that come to the end of their surfaces too."""
-        ends = self._reaches([self.t], self.z[None])[0] <= self.options.unsure
-        return tuple({c, *np.flatnonzero(ends & self.contacts.ends & (self.modes != OPEN)).tolist()})
+        return tuple({c, *np.flatnonzero(self._at_ends() & (self.modes != OPEN)).tolist()})
+
+    def _left_here(self):
+        """Contacts that came to the end of their surfaces and opened where the march is: they do not close again."""
+        left = [c for kind, c in self.zero if kind == CLOSES and self.contacts.ends[c]]
+        return tuple(np.array(left)[self._at_ends()[left]].tolist()) if left else ()
+
+    def _at_ends(self):
+        return self.contacts.ends & (self._reaches([self.t], self.z[None])[0] <= self.options.unsure)
 
     def _accept_at(self, solved, kind, c):
         """Keep the element whose end an event located."""
         self._accept(self._on_mesh(solved, kind, c), 1)
         self.located.append((self.n_elements, kind, c))
 
-    def _go_to(self, candidate, length):
-        """The element that ends on an event, and what follows from it."""
+    def _go_to(self, candidate, length, but=frozenset()):
+        """The element that ends on an event, and what follows from it; what came to nothing before, `but`, is no event
+        of it."""
         kind, c, theta = candidate
         try:
-            self._go_to_inside(kind, c, theta, length)
+            self._go_to_inside(kind, c, theta, length, but | {(kind, c)})
         except AtOnce as event:
             self._at_once(event.kind, event.contact)
 
@@ -200,7 +208,7 @@ class EventElements:
             self.located.append((self.n_elements, kind, c))
         self._at_event(kind, c)
 
-    def _go_to_inside(self, kind, c, theta, length):
+    def _go_to_inside(self, kind, c, theta, length, but):
         """The same; AtOnce where an event is here, to rounding."""
         solved = self._located(kind, c, theta * length, length)
         if solved is not None and kind == CLOSES and self._touches_at_rest(c):
@@ -225,7 +233,12 @@ class EventElements:
             other = self._passed(solved, None)
             closing = None if other is None else self._located(CLOSES, other, 0.9 * length, length)
             if closing is None:
-                self._accept(solved, 1)
+                z = np.concatenate([self.z[None], solved.state[:, -1]])
+                e, later = self.search.first(self.mode, self.directions, solved.nodes, z, self.zero, but)
+                if e is None:
+                    self._accept(solved, 1)
+                else:  # such as an opening behind a closing that was none
+                    self._go_to(later, solved.nodes[-1] - self.t, but)
                 return
             kind, c, solved = CLOSES, other, closing
         if kind == events.TOUCHES:

@@ -178,7 +178,7 @@ class NodeLaw:
         forces, statuses, given = found
         sizes = np.zeros(contacts.n)
         sizes[inside] = np.maximum(np.abs(forces), np.abs(given).reshape(-1, 3)).max(axis=1)  # beside dry friction, too
-        none = self.options.none * contacts.of_bodies(sizes)
+        none = self.options.none * np.maximum(contacts.of_bodies(sizes), states.possible_forces())
         for c, force, status in zip(inside, forces, statuses, strict=True):
             if not contacts.persistent[c] and (status == SEPARATES or force[0] <= none[c]):
                 continue

@@ -267,7 +267,7 @@ class Search:
         n, self.fine = 2 * degree + 6, np.linspace(0, 1, CONTACT.samples)
         self.theta = np.concatenate([[0.0], (1 - np.cos(np.pi * (np.arange(n) + 0.5) / n)) / 2, [1.0]])
 
-    def first(self, mode, directions, t, z, zero):
+    def first(self, mode, directions, t, z, zero, but=()):
         """The first event in elements with ends at times t (n + 1,), in states z (n + 1, n_z).
 
         Parameters
@@ -277,6 +277,8 @@ class Search:
             Of slips at the start.
         zero : set of (str, int)
             What is zero at the start because it has just begun.
+        but : set of (str, int)
+            What is no event in them, as was found out.
 
         Returns
         -------
@@ -307,7 +309,7 @@ class Search:
         place = np.searchsorted(own, np.arange(len(t)))
         closings = self._of_gaps(states, here, h[:, 0], near, place, zero, t[1:] < self.until)
         for e, found in enumerate(forces):
-            found = found + closings.get(e, [])
+            found = [one for one in found + closings.get(e, []) if one[:2] not in but]
             if found:
                 return e, _earliest(found)
         return None, None
@@ -349,7 +351,8 @@ class Search:
                     between[at] = states_between(self.fine, states, here.of_coordinates, place[at]).gap
                 passed = self._passed(between[at][:, contact] - level[k], started[k])
                 candidate = None if passed is None else Candidate(CLOSES, contact, passed)
-            if candidate is None and minimum == minimum:
+            parts = minimum < CONTACT.at_start and f0[k, 0] > self.touching[contact]  # nearest at the start, and apart
+            if candidate is None and minimum == minimum and not parts:
                 candidate = Candidate(events.TOUCHES, contact, float(minimum))
             if candidate is not None:
                 found.setdefault(at, []).append(candidate)

@@ -337,6 +337,11 @@ class ContactStates:
         terms = np.abs(known) + self.jacobian._replace(data=np.abs(self.jacobian.data)).times(most)[0]
         return terms.reshape(-1, 3).max(axis=1)
 
+    def possible_forces(self):
+        """Size of the forces that each contact could need at the first state, shape (n_contacts,)."""
+        softness = self.softness()
+        return np.where(softness > 0, self._possible / np.where(softness > 0, softness, 1.0), 0.0)
+
     def carried(self, c):
         """Direction (2,) in which constraints alone, whatever the friction, let a contact begin to slip at the first
         state, as that of a piston at its dead centre; None without any."""
