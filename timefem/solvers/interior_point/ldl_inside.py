@@ -183,44 +183,60 @@ def choose_pivots(samples, present, n_inside, good, first=()):
     first : list
         Pivots that are known already, without what takes from them.
     """
-    inside, here, order = list(range(n_inside)), np.ones(len(present), bool), []
+    inside, here, order, small = np.arange(n_inside), np.ones(len(present), bool), [], {}
 
     def eliminate(pivot, taking):
         at = list(pivot)
-        change = np.einsum("sik,sjk->sij", samples[:, taking][:, :, at], _multipliers(samples, at, taking))
+        change = np.einsum("sik,sjk->sij", samples[:, taking[:, None], at], _multipliers(samples, at, taking))
         samples[:, taking[:, None], taking] -= change
         present[np.ix_(taking, taking)] = True
         present[np.ix_(taking, at)] = True
         order.append((pivot, taking))
         here[at] = False
+        changed = {*at, *taking.tolist()}
+        for other in [other for other in small if not changed.isdisjoint(other)]:
+            del small[other]
 
     def take_from(pivot):
         taking = here & present[:, list(pivot)].any(axis=1)
         taking[list(pivot)] = False
         return np.flatnonzero(taking)
 
+    def is_good(pivot):
+        if pivot not in small:
+            small[pivot] = bool(_largest_multiplier(samples, list(pivot), take_from(pivot)) <= good)
+        return small[pivot]
+
     with np.errstate(all="ignore"):
         for pivot in first:
             eliminate(pivot, take_from(pivot))
-        inside = [k for k in inside if here[k]]
-        while inside:
-            best, candidates = (np.inf,), [(k,) for k in inside if present[k, k]]
-            candidates += [(k, m) for k in inside for m in inside if m > k and present[m, k]]
-            for pivot in candidates:
-                taking = take_from(pivot)
-                if len(taking) < best[0] and _largest_multiplier(samples, list(pivot), taking) <= good:
-                    best = len(taking), pivot, taking
-            if len(best) == 1:
+        inside = inside[here[:n_inside]]
+        while len(inside):
+            pivot = next(filter(is_good, _by_multiplications(present[here][:, inside], present[inside][:, inside],
+                                                             inside)), None)
+            if pivot is None:
                 break
-            eliminate(*best[1:])
-            inside = [k for k in inside if here[k]]
+            eliminate(pivot, take_from(pivot))
+            inside = inside[here[inside]]
     return order
+
+
+def _by_multiplications(columns, among, names):
+    """Pivots of one and two unknowns, of fewest multiplications first: what takes from each is counted in columns."""
+    together = columns.T.astype(np.float32) @ columns
+    counts = np.diagonal(together)
+    single, (second, one) = np.flatnonzero(np.diagonal(among)), np.nonzero(np.tril(among, -1))
+    order = np.lexsort((second, one))
+    one, second = one[order], second[order]
+    number = np.concatenate([counts[single] - 1, counts[one] + counts[second] - together[one, second] - 2])
+    pivots = [(k,) for k in names[single].tolist()] + list(zip(names[one].tolist(), names[second].tolist(),
+                                                               strict=True))
+    return (pivots[i] for i in np.argsort(number, kind="stable"))
 
 
 def _multipliers(samples, pivot, taking):
     """`L = C D^-1` of the pivots D, shape (n, n_taking, n_pivot)."""
-    c = samples[:, taking][:, :, pivot]
-    d = samples[:, pivot][:, :, pivot]
+    c, d = samples[:, taking[:, None], pivot], samples[:, np.array(pivot)[:, None], pivot]
     if len(pivot) == 1:
         return c / d
     a, b, e = d[:, 0, 0], d[:, 0, 1], d[:, 1, 1]
@@ -234,7 +250,7 @@ def _sizes(d):
 
 def _largest_multiplier(samples, pivot, taking):
     """Its magnitude in all samples; infinite where a pivot is singular, whatever takes from it."""
-    sizes = _sizes(samples[:, pivot][:, :, pivot])
+    sizes = _sizes(samples[:, np.array(pivot)[:, None], pivot])
     return np.abs(_multipliers(samples, pivot, taking)).max(initial=0.0) if sizes.all() else np.inf
 
 
