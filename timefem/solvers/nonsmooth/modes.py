@@ -237,7 +237,8 @@ class ModeSystem:
         sharing = self.mode.sharing
         unknown = [every[..., m:own]]
         n, total = base.n_nonholonomic, self.system.n_nonholonomic
-        others = dict(others)
+        others = {name: values[..., :m] if self.element.trial[name].components == "impulses" else values
+                  for name, values in others.items()}
         if total:
             values = others.pop("nonholonomic")
             unknown.append(values[..., n:total])
