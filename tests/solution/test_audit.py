@@ -165,6 +165,18 @@ def test_a_march_that_turns_a_drive_over_halves_its_elements(rotation, degree, t
     assert np.abs(np.remainder(off + np.pi, 2 * np.pi) - np.pi).max() < 2e-3
 
 
+@pytest.mark.parametrize("turns, tolerance", [(3, 1e-3), (10, 1e-3), (3, 1e-2)])
+def test_a_march_to_a_tolerance_that_turns_a_drive_over(turns, tolerance):
+    """Pilots of elements of more than a radian came to the other root, with which finer meshes did not agree."""
+    body = tf.RigidBody(1, [0.1, 0.02, 0.1], name="rotor", rotation="directors")
+    hinge = tf.Revolute(body, point_a=(0, -0.5, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1))
+    drive = tf.PrescribedJoint(hinge, value=tf.Sine(2 * np.pi * turns, 1.0), name="drive")
+    problem = tf.InitialValueProblem(tf.System([body, hinge, drive]), {hinge: (0.0, 4 * np.pi**2 * turns)}, (0, 1))
+    sol = tf.solve(problem, tf.MixedGalerkin(3), tolerance=tolerance)
+    off = sol.joint(hinge).angle() - 2 * np.pi * turns * np.sin(2 * np.pi * sol.t)
+    assert sol.success and np.abs(np.remainder(off + np.pi, 2 * np.pi) - np.pi).max() < tolerance
+
+
 def test_what_stays_redundant_is_no_fault():
     body = tf.RigidBody(2.0, [3, 2, 4], name="door")
     hinges = [tf.Revolute(body, point_a=[-0.5, 0, z], point_b=[0, 0, z], axis_a=[0, 0, 1], axis_b=[0, 0, 1], name=name)

@@ -169,6 +169,17 @@ def turned_over(system, t, z):
     return min(found, key=lambda fault: fault[1], default=None)
 
 
+def other_roots(system):
+    """What marches look for in a system: `look(t, z)` as of `Run`; None where there is nothing."""
+    if not turning_drives(system):
+        return None
+
+    def look(t, z):
+        fault = turned_over(system, t, z)
+        return fault and (fault[0], violation(*fault[2:4]))
+    return look
+
+
 def constraint_fault(system, t, z):
     """The reason of the first constraint of a motion, shape (n_nodes, n_z), that does not hold, or None.
 

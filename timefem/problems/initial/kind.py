@@ -10,6 +10,7 @@ from ...mechanics.values.of_parts import not_finite
 from ...memory import Late
 from ...parallel import own_world
 from ...polynomials import gauss_legendre
+from ...solution.motion_checks import other_roots
 from ...solution.slab_solution import SlabSolution
 from ...solution.solution import Solution
 from ...solvers.equations.elements import ElementEquations
@@ -120,8 +121,8 @@ def _solve_to_tolerance(task):
 def _march_to_tolerance(task):
     problem, element, tolerance = task.problem, task.element, task.tolerance
     control = tolerance if isinstance(tolerance, StepControl) else StepControl(tolerance)
-    mesh, outcome, found = solve_adaptively(problem.system, element, problem.t_span, problem.z0, control,
-                                            task.newton or Newton(), task.driver.scaling, task.progress)
+    mesh, outcome, found = solve_adaptively(problem, element, control, task.newton or Newton(), task.driver.scaling,
+                                            task.progress, other_roots(problem.system))
     statistics = solve_statistics(task.driver, _backend(task.driver), mesh, outcome, tolerance=control.tolerance,
                                   **found)
     solution = Solution.of(problem.system, element, mesh.nodes[:outcome.n_solved + 1], problem.z0, outcome.values,

@@ -16,7 +16,7 @@ from ...assembly import TimeMesh
 from ...errors import InputError
 from ...mechanics.numbers.changes import made_of, rebuilt
 from ...progress import progress
-from ...solution.motion_checks import turned_over, turning_drives, violation
+from ...solution.motion_checks import other_roots
 from ...solvers.equations.outcome import Outcome, ValuesOfDofs, joined
 from ...solvers.march.march import CHUNK, LoopArrays, Run, march, march_halving, told
 from ...status import Reason, Status
@@ -74,10 +74,6 @@ class March(Driver):
             if job.recorder:
                 job.recorder.identity.take(mesh)
 
-        def look(t, z):
-            fault = turned_over(system, t, z)
-            return fault and (fault[0], violation(*fault[2:4]))
-
         with progress("march", mesh.n_elements, job.show) as bar:
             def advance(n):
                 nonlocal n_solved, stopped
@@ -92,7 +88,7 @@ class March(Driver):
             multipliers = system.consistent_multipliers(mesh.nodes[0], job.z0)
             scale = job.scale
             loop = job.kept.thing("march", plan, lambda: LoopArrays(plan, scale), lambda loop: loop.rescale(scale))
-            run = Run(advance, chunk, x, n_solved, loop, look=look if turning_drives(system) else None)
+            run = Run(advance, chunk, x, n_solved, loop, look=other_roots(system))
             how = plan, mesh, job.z0, multipliers, scale, job.settings, run
             if self.keep_mesh:
                 x, n_solved, status, iterations = march(*how)

@@ -36,7 +36,8 @@ class Pilot:
     `sized` is the loop whose increments are measured by the motion, so that meshes are the same in all units.
     """
 
-    def __init__(self, system, element, t_span, z0, control, settings, scaling):
+    def __init__(self, problem, element, control, settings, scaling, look):
+        system, t_span, z0, self.look = problem.system, problem.t_span, problem.z0, look
         self.system, self.element, self.t_span, self.z0, self.settings = system, element, t_span, z0, settings
         self.plan, self.options = ElementPlan(system, element), control.options
         self.scaling = Scaling.of(scaling, system, element, t_span[0], z0)
@@ -205,6 +206,10 @@ class Pilot:
     def states(self, march):
         """States at the ends of the elements of a march, shape (n_elements, n_z)."""
         return self.plan.columns.unpack(march.x)[0][:, -1]
+
+    def strays(self, march):
+        """Whether a march found another solution than the one that is meant."""
+        return self.look is not None and self.look(march.nodes, np.vstack([self.z0, self.states(march)])) is not None
 
     def states_at(self, march, t):
         """States at times, shape (n, n_z)."""

@@ -12,7 +12,7 @@ from ..equations.outcome import Outcome, ValuesOfDofs
 from .pilot import Pilot
 
 
-def solve_adaptively(system, element, t_span, z0, control, settings, scaling="full", show=None):
+def solve_adaptively(problem, element, control, settings, scaling="full", show=None, look=None):
     """Solve an initial-value problem on a mesh that is found for a given accuracy.
 
     A pilot march by pairs of equal elements, with a looser tolerance, finds where elements are to be short: it keeps
@@ -24,13 +24,16 @@ def solve_adaptively(system, element, t_span, z0, control, settings, scaling="fu
 
     Parameters
     ----------
-    system, element, t_span, z0
-        As of the problem; the element can be marched.
+    problem : InitialValueProblem
+    element : TimeElement
+        That can be marched.
     control : StepControl
     settings : Newton
     scaling : str
     show : bool or None
         Show a progress bar.
+    look : callable, optional
+        As of `Run`: marches that found another solution than the one that is meant are not accurate.
 
     Returns
     -------
@@ -43,13 +46,13 @@ def solve_adaptively(system, element, t_span, z0, control, settings, scaling="fu
         marches that followed.
     """
     begin = time.perf_counter()
-    pilot, o = Pilot(system, element, t_span, z0, control, settings, scaling), control.options
+    pilot, o, t_span = Pilot(problem, element, control, settings, scaling, look), control.options, problem.t_span
     with progress("adaptive march", 100, show) as bar:
         span = t_span[1] - t_span[0]
         density = min(o.looser * control.tolerance, o.coarsest) / span
         while True:
             coarse = found = pilot.march(density)
-            error = pilot.error(coarse, density) if coarse.status.success else np.inf
+            error = pilot.error(coarse, density) if coarse.status.success and not pilot.strays(coarse) else np.inf
             if interrupts.asked():
                 if coarse.status.success:
                     coarse.status = Status.failure(Reason.STOPPED, coarse.n_solved, coarse.nodes[-1], [])
@@ -86,7 +89,7 @@ def _refined(pilot, coarse, error, order, tolerance, advance):
             return _failed_at_count(coarse, counts), part * error, meshes
         found, ends = pilot.march_refined(ends, counts, events, advance)
         meshes.append(len(found.nodes) - 1)
-        if found.status.success:
+        if found.status.success and not pilot.strays(found):
             states = pilot.states(found)[np.cumsum(counts) - 1]
             if part < 0.5 * part_before:  # their difference is the error of the one before
                 difference = pilot.relative(pilot.states_at(before, ends[1:]) - states, states)
@@ -99,7 +102,7 @@ def _refined(pilot, coarse, error, order, tolerance, advance):
             before, part_before = found, part
         elif found.status.reason in (Reason.STEP_TOO_SMALL, Reason.STOPPED):
             break
-        else:  # Newton's method failed
+        else:  # Newton's method failed, or came to another solution
             error *= 4
         if len(meshes) == o.most_meshes:
             break
