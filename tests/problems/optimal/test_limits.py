@@ -176,11 +176,11 @@ def test_what_stands_against_a_limit_is_another_one(limits, bound, told):
 @pytest.mark.parametrize("options, told", [
     ({"limits": tf.Limit("log(u[0] - now.t)", upper=3, name="log")}, r"log\[0\] is not finite at t = 0\]"),
     ({"limits": tf.Limit("sqrt(0.5 - now.q('slider')[0])", 0, name="root")},
-     r"root\[0\] is not finite at t = 0.55; .* of, \(0.5-z_0\): 0.5 at first, -0.5 at"),
+     r"root\[0\] is not finite at t = 0.55; .* of, \(0.5 - now.q\('slider'\)\[0\]\): 0.5 at first, -0.5 at"),
     ({"limits": tf.Limit("sqrt(0.5 - now.t)", upper=3, at="integral", name="sum")},
      r"the sum of sum\[0\] is not finite at t = 0.6\]"),
     ({"cost": ["u[0]**2", "sqrt(0.5 - now.q('slider')[0])"]},
-     r"the cost is not finite at t = 0.5; .* of, \(0.5-z_0\): 0.5 at first, -0.5 at"),
+     r"the cost is not finite at t = 0.5; .* of, \(0.5 - now.q\('slider'\)\[0\]\): 0.5 at first, -0.5 at"),
     ({"cost": ["u[0]**2", "sqrt(u[0]**2 + (now.t*u[0])**2)"]}, r"the derivative of the cost is not finite at t = 0\]"),
     ({"end_cost": "log(-end.q('slider')[0])"}, r"the cost at the end is not finite at t = 1\]")])
 def test_what_is_not_finite_is_named_before_iterations(options, told, method):

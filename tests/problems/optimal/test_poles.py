@@ -171,3 +171,23 @@ def test_roots_of_what_becomes_negative():
     sol = tf.solve(water_rocket(3e4, 0.2), tf.MixedGalerkin(2), 20, progress=False)
     assert sol.status.reason == "not finite"
     assert "take a root or a logarithm of" in sol.status.message and "60 at first, -8" in sol.status.message
+    assert "(0.001 * now.q('rocket')[2])" in sol.status.message
+    assert "@1" not in sol.status.message and "where s" in sol.status.message  # terms that are used twice
+
+
+@pytest.mark.parametrize(("rate", "spelt"), [
+    ("[u[0], -1 / (x[0] + x[1] - 2)]", "((now.q('tank')[0] + now.q('tank')[1]) - 2.0)"),
+    ("[u[0], 1 / (x[0] - t - 0.5)]", "((now.q('tank')[0] - now.t) - 0.5)"),
+    ("[u[0], 1 / (x[0] - 1 + u[0])]", "((now.q('tank')[0] - 1.0) + now.control('feed')[0])")])
+def test_poles_are_named_by_words_of_the_user(rate, spelt):
+    feed = tf.Control(name="feed")
+    tank = tf.State("tank", rate, n=2, controls=[feed])
+    problem = tf.OptimalControl(
+        tf.System([tank, feed]), {tank: [0, 0.5]}, {tank: tf.EndState(q=[3, None])}, (0, 1),
+        "u[0]**2 + log(now.q('tank')[0] + 0.1 - 0.3 * now.t)", bounds={feed: (-1, 1)})
+    optimality, system = optimality_element(problem, tf.MixedGalerkin(2))
+    plan, mesh = ElementPlan(system, optimality), TimeMesh.uniform((0, 1), 2)
+    chain = OptimalityEquations(problem, plan, mesh, Scaling.of("full", system, optimality, 0, problem.z0))
+    program = OptimalProgram(chain, first_guess(problem, plan, mesh, None))
+    found = [words(k) for _, n, words in program._poles for k in range(n)]
+    assert spelt in found and "((now.q('tank')[0] + 0.1) - (0.3 * now.t))" in found

@@ -1,9 +1,13 @@
 """The rows that limits, rates and complementary pairs of a problem add to its nonlinear program."""
 
+from functools import partial
+
 import casadi as ca
 import numpy as np
 
+from ....errors import InputError
 from ....mechanics.formulas.formula import divisors
+from ....mechanics.formulas.text import text_of
 from ....parallel import OverRanks
 from ....polynomials import gauss_legendre
 from ....solvers.nonlinear.program import CARRIER, LIMIT
@@ -38,9 +42,9 @@ class LimitRows:
     soft : list of (PointRows, Soft, ndarray of bool, ndarray of bool)
         Rows of complementary pairs, whose last given number is their eps, which of them are smoothed, and which
         controls these depend on.
-    poles : list of (PointRows or None, int)
-        What formulas divide by or take roots of, where these are evaluated, and how many: None at an end that other
-        ranks have.
+    poles : list of (PointRows or None, int, callable)
+        What formulas divide by or take roots of, where these are evaluated, how many, and how each is written: None at
+        an end that other ranks have.
     """
 
     def __init__(self, chain, views, n):
@@ -127,9 +131,28 @@ class LimitRows:
 
     def _poles_along(self, found, elements, points, here=True):
         if found.numel():
-            names = [str(x) for x in ca.vertsplit(found)]
-            rows = self._rows_along(names, found, (-np.inf, np.inf), elements, points) if here else None
-            self.poles.append((rows, found.numel()))
+            rows = self._rows_along("pole", found, (-np.inf, np.inf), elements, points) if here else None
+            self.poles.append((rows, found.numel(), partial(self._spelt, found)))
+
+    def _spelt(self, found, k):
+        """An expression as its user writes it, of the names of bodies, actuators and unknown numbers."""
+        problem, system, (z, u, c) = self.problem, self.chain.plan.system, self._symbols
+        q, p = ca.vertsplit(z, system.n_q)
+        words = {f"parameters['{name}']": c[i] for i, name in enumerate(problem.unknown_names)}
+        words["mesh.t" if problem.free_time else "now.t"] = self._tau
+        for body in system.bodies:
+            at = system.coordinates(body)
+            words |= {f"now.q('{system.label(body)}')": q[at], f"now.momentum('{system.label(body)}')": p[at]}
+        first = 0
+        for part in problem.actuators:
+            words[f"now.control('{system.label(part)}')"] = u[first:first + part.n_controls]
+            first += part.n_controls
+        words |= {name: x for name, x in (("forces of constraints", self._forces), ("rates", self._v)) if x is not None}
+        try:
+            *shared, text = text_of("pole", found[k], words).splitlines()
+        except InputError:
+            return str(found[k])
+        return ", ".join([text, *(f"{'where' if line is shared[0] else 'and'} {line}" for line in shared)])
 
     def _over_sizes(self, rows, at_end=False):
         """Rows over their sizes, but beside contacts; those along all elements over the same ones on all ranks, which
@@ -333,11 +356,11 @@ class LimitRows:
 def beyond_poles(poles, v):
     """What formulas divide by or take roots of and changes its sign along the motion, in words; empty if nothing does.
     """
-    for rows, n in poles:
+    for rows, n, spelt in poles:
         values = np.zeros((0, n)) if rows is None else rows.values(v).reshape(-1, n)
         for k in np.flatnonzero(~(values * np.sign(values[:1]) >= 0).all(axis=0)):
             point = int(np.argmin(values[:, k] * np.sign(values[0, k])))
-            _, t, name = rows.describe(point * n + int(k))
-            return f"formulas divide by, or take a root or a logarithm of, {name}: {values[0, k]:.3g} at first, " \
-                   f"{values[point, k]:.3g} at t = {t:.6g}"
+            _, t, _ = rows.describe(point * n + int(k))
+            return f"formulas divide by, or take a root or a logarithm of, {spelt(int(k))}: {values[0, k]:.3g} at " \
+                   f"first, {values[point, k]:.3g} at t = {t:.6g}"
     return ""

@@ -151,7 +151,7 @@ class OptimalProgram(NonlinearProgram):
         change = node - dofs[:len(node)]
         dofs[:len(node)] = node
         self._added.move_start(change)
-        for rows, _ in self._poles:
+        for rows, *_ in self._poles:
             if rows is not None:
                 rows.move_start(change)
         self._point = self._given = self._expected = self._value = None
@@ -319,7 +319,7 @@ class OptimalProgram(NonlinearProgram):
         return np.concatenate([lower[self.primal], -none]), np.concatenate([upper[self.primal], none])
 
     def divisors(self, v):
-        return [divisor for rows, n in self._poles
+        return [divisor for rows, n, _ in self._poles
                 for divisor in (np.zeros((n, 0)) if rows is None else rows.values(v).reshape(-1, n).T)]
 
     def beyond_poles(self, v):
