@@ -135,3 +135,22 @@ def test_balls_of_two_pendulum_trees_collide(restitution=0.9, radius=0.05, lengt
     after = np.array([rate, 0.0]) + np.array(arms) * impulse / inertia
     rates = [sol.joint(tree.joint("pin")).rate(sol.events[0].t) for tree in trees]
     np.testing.assert_allclose(rates, after, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("form", ["hamilton", "energy", "impulse"])
+@pytest.mark.parametrize("rubs", ["floor", "guide"])
+def test_a_block_slides_to_a_stop(rubs, form, friction=0.3, speed=2.0):
+    """In the form by impulses friction of what slides was left out silently, and what stuck was refused."""
+    block = tf.RigidBody(1.5, (0.01, 0.011, 0.012), name="block")
+    if rubs == "floor":
+        parts = [tf.PlaneContact(block, radius=0.1, points=[[0.2, 0.1, 0], [0.2, -0.1, 0], [-0.2, 0, 0]],
+                                 friction=friction, name="floor")]
+    else:
+        guide = tf.Prismatic(block, point_a=ZERO, point_b=(0, 0, 0.1), axis_b=(1, 0, 0), name="guide")
+        parts = [guide, tf.JointFriction(guide, friction=friction * 1.5 * G, name="rub")]
+    sol = solved([block, *parts], {block: tf.Pose((0, 0, 0.1), velocity=(speed, 0, 0))}, 1.0, 10, form=form)
+    stops = speed / friction / G
+    assert abs(times(sol, "sticks") - stops).max() < 1e-5
+    assert sol.position("block", 1.0)[0] == pytest.approx(speed * stops / 2, abs=1e-9)
+    lost = sum(sol.energy_lost().values())
+    assert lost == pytest.approx(1.5 * speed**2 / 2, rel=1e-9)
