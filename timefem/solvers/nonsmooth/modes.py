@@ -271,8 +271,8 @@ def rubbing(contacts, mode, c, directions):
 def element_of(element, system):
     """The element that takes a system with constraints of closed contacts, of what sticks, and the friction of what
     slides, of which impulses do not tell."""
-    sticks_or_rubs = system.n_nonholonomic or any(getattr(part, "rubbing", ()) for part in system.parts)
-    not_taken = {"lagrange": system.n_constraints or sticks_or_rubs, "impulse": sticks_or_rubs}
+    rubs, held = any(getattr(part, "rubbing", ()) for part in system.parts), system.n_constraints
+    not_taken = {"lagrange": held or system.n_nonholonomic, "impulse": system.n_nonholonomic or (held and rubs)}
     if not_taken.get(getattr(element, "form", None)):
         points = None if element.n_points == element.degree else element.n_points
         return replace(element, form="energy", n_points=points)
