@@ -80,7 +80,8 @@ def every_class(seed, zeros=False, costs=True):
         tf.NonholonomicConstraint(a, lambda f, t, c: c[0] * f[0].velocity[0] - c[1], 1, parameters=[n(), z()],
                                   name="nonholonomic"),
     ]
-    hinge, planar, universal, cylindrical = joints[0], joints[4], joints[6], joints[3]
+    named = {joint.name: joint for joint in joints}
+    hinge, planar, universal, cylindrical = map(named.get, ("revolute", "planar", "universal", "cylindrical"))
     table = tf.Table([0, 0.5 * n(), 1.5, 2 + n()], rng.uniform(-1, 1, 4), "cubic")
     spline = tf.Spline([0, 1, 2, 3, 4, 5.0], rng.uniform(-1, 1, 6), 3)
     pair = {"body_a": a, "body_b": b, **on}

@@ -124,3 +124,11 @@ def test_kinds_are_looked_up_in_their_table():
              if counts.is_call_of(node, "isinstance")
              and KINDS & {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}]
     assert all(place.startswith("analysis.tangents:") for place in found) and len(found) <= 1, found
+
+
+@pytest.mark.parametrize(("code", "texts"), [
+    ("kind == 'energy'", {"energy"}), ("kind in ('energy', 'x')", {"energy", "x"}), ("'energy' not in table", set()),
+    ("kind.name != 'energy'", {"energy"})])
+def test_keys_that_are_looked_for_are_no_comparisons(code, texts):
+    """As of docs/how-to/add-a-kind-of-problem.md, where a key of files is called as the kind."""
+    assert counts.texts_compared(ast.parse(code).body[0].value) == texts

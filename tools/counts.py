@@ -198,8 +198,14 @@ def compared_kinds():
                    and ast.unparse(node.targets[0]) == "FOLDERS")
     known = {name.value for name in folders.elts}
     return [f"{module}:{node.lineno}" for module, node in nodes(ast.Compare | ast.Match)
-            for inner in ast.walk(node) if isinstance(inner, ast.Constant) and inner.value in known
-            and (inner.value != "phases" or "kind" in ast.unparse(node))]
+            for text in texts_compared(node) & known if text != "phases" or "kind" in ast.unparse(node)]
+
+
+def texts_compared(node):
+    """Texts in a comparison; not that of `"text" in table`, which looks for a key: a kind may call one as itself."""
+    looks_up = isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn)
+    return {inner.value for one in (node.comparators if looks_up else [node]) for inner in ast.walk(one)
+            if isinstance(inner, ast.Constant) and isinstance(inner.value, str)}
 
 
 def random_structure():
