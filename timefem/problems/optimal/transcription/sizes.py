@@ -38,29 +38,32 @@ def _with_first_order(state, phase, lift):
 
 
 def _sizes_of_first_order(phase, lift):
-    """Places of states of first order, what these are at the ends, or where they are to be zero at both flow by at the
-    start, and by what they change, or where that is nothing are; `lift` where they are nothing."""
+    """Places of states of first order, what these are at the ends, or where they are zero at both flow by, and by what
+    they change, or where that is nothing are; `lift` where they are nothing, or free and flow by less."""
     places = np.array(first_order_places(phase.system), int)
     start, end = phase.z0[places], phase.conditions.state[places]
     own = np.abs([start, end]).max(axis=0, initial=0.0)
     none = ~(own > OPTIONS.rounding_of_states * lift)
-    if none.any():  # zero at both ends
+    if none.any():  # zero at both ends, or free at the other, where they may grow from next to nothing
         span = phase.t_span[1] - phase.t_span[0]
-        closed = none & asked_of(phase.conditions, phase.t_span[1], span)[0][places]
-        flows = _flows(phase)[places] if closed.any() else own
-        own = np.where(none, np.where(closed & (flows > OPTIONS.rounding_of_states * lift), flows, lift), own)
+        closed = asked_of(phase.conditions, phase.t_span[1], span)[0][places]
+        flows = _flows(phase)[places]
+        known = closed & (flows > OPTIONS.rounding_of_states * lift)
+        own = np.where(none, np.where(known, flows, np.maximum(flows, lift)), own)
     changes = np.abs(end - start)
     return places, own, np.where(changes > OPTIONS.rounding_of_states * own, changes, own)
 
 
 def _flows(phase):
     """By how much coordinates change within the time at their rates at the start, with controls as large as their two
-    bounds, shape (n_q,); nothing where there are no rates."""
+    bounds, and at rates of masses of the size of `rates_of`, shape (n_q,); nothing where there are no rates."""
     (t0, t1), (lower, upper) = phase.t_span, phase.bounds
+    rates = np.abs(rates_of(phase))[:, None]
     controls = np.where(np.isfinite(lower) & np.isfinite(upper), np.abs(phase.bounds).max(axis=0), 0.0)
     try:
         at = EquationsOfMotion.of_state(phase.system, t0, phase.z0, np.zeros(phase.n_controls))
-        return (np.abs(at.acceleration) + np.abs(at.by_controls()) @ controls) * (t1 - t0)
+        moved = at.tangent(rates * (t1 - t0), rates)[1][:, 0]
+        return (np.abs(at.acceleration) + np.abs(at.by_controls()) @ controls + moved) * (t1 - t0)
     except (InputError, np.linalg.LinAlgError, ValueError):
         return np.zeros(phase.system.n_q)
 
