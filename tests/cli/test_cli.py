@@ -328,13 +328,12 @@ NOT_OF_A_MARCH = {  # by what is run: modules that it does not need
                      "timefem.mechanics.bodies.tree", "timefem.mechanics.composites",
                      "timefem.mechanics.forces.actuators", "timefem.mechanics.numbers.changes",
                      "timefem.elements.extended",
-                     "timefem.problems.initial.march_driver", "timefem.problems.initial.contact",
-                     "timefem.solving.many_solutions", "timefem.solvers.nonlinear.newton"},
+                     "timefem.problems.initial.contact", "timefem.solving.many_solutions"},
     "double_pendulum.toml": {"scipy.linalg", "scipy.sparse", "timefem.problems.boundary", "timefem.problems.inverse",
                              "timefem.problems.estimation", "timefem.problems.optimal", "timefem.problems.phases",
                              "timefem.sensitivity", "timefem.models.mjcf", "timefem.models.urdf",
-                             "timefem.problems.initial.march_driver", "timefem.problems.initial.contact",
-                             "timefem.solving.many_solutions", "timefem.solvers.nonsmooth"},
+                             "timefem.problems.initial.contact", "timefem.solving.many_solutions",
+                             "timefem.solvers.nonsmooth"},
 }
 
 

@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 
 from ..mechanics.body_frame import BodyFrame
-from ..mechanics.numbers.changes import made_of
+from ..mechanics.numbers.records import made_of
 from ..mechanics.part import Part
 from ..mechanics.states.redundancy import keep_constraints
 from ..polynomials import LagrangeBasis

@@ -17,7 +17,7 @@ from .catalogue import acts_through, catalogue, known, made, refers_in, stored
 from .composites.composite import Composite
 from .composites.section import Curve, Line, RopeSection, Section
 from .formulas.stored import StoredFormula
-from .numbers.changes import StandIns
+from .numbers.records import StandIns
 from .part import Body
 from .parts import replaced_names
 from .states.redundancy import keep_constraints

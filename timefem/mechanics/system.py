@@ -19,7 +19,7 @@ from ..types import Floats, States, Vector
 from .body_frame import BodyFrame, is_on_tree, seen_by
 from .declared.declared import Declared
 from .forces.loads import Gravity
-from .numbers.changes import StandIns, with_rotors
+from .numbers.records import StandIns, with_rotors
 from .part import Body, Part
 from .parts import NamedParts, grouped, with_helpers
 from .values.state_values import StateValues
@@ -52,7 +52,7 @@ def _function(place, *, called=False):
 EARLIER = {  # methods of a release that are functions of the folders that need them
     "own": ("system[part]", lambda system: system.__getitem__),
     "replaced": _function("parts.replaced_names", called=True),
-    "of_parts": _function("numbers.changes.made_of"),
+    "of_parts": _function("numbers.records.made_of"),
     "extended": _function("numbers.changes.extended"),
     "couples_inertia": _function("values.of_parts.couples_inertia", called=True),
     "has_inverse_mass": _function("values.of_parts.has_inverse_mass", called=True),
@@ -209,7 +209,8 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         Raises
         ------
         InputError
-            For unknown names, with the nearest one; for values that a part cannot have, or that change its formulas.
+            For unknown names, with the nearest one; for values that a part cannot have, or that change its formulas
+            where redundant constraints are left out.
         """
         return changed_numbers.with_numbers(self, changes)
 

@@ -18,7 +18,7 @@ from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.composites.composite import Composite
 from ..mechanics.composites.place import place_named
 from ..mechanics.inversion import outputs
-from ..mechanics.numbers.changes import with_records
+from ..mechanics.numbers.records import with_records
 from ..mechanics.part import Body
 from ..mechanics.parts import replaced_names
 from ..mechanics.states.given import canonical_states, given_states, joints_of_trees

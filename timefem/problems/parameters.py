@@ -11,9 +11,10 @@ from ..mechanics.body_frame import BodyFrame
 from ..mechanics.composites.composite import Composite
 from ..mechanics.formulas.formula import call
 from ..mechanics.formulas.text import as_formula
-from ..mechanics.numbers.changes import with_records
-from ..mechanics.numbers.map import UnknownNumbers, present_value, with_constants, with_duration, with_free_numbers
+from ..mechanics.numbers.changes import with_free_numbers
+from ..mechanics.numbers.map import UnknownNumbers, present_value, with_constants, with_duration
 from ..mechanics.numbers.names import names_a_part
+from ..mechanics.numbers.records import with_records
 from ..mechanics.part import Part
 from ..mechanics.parts import number_named
 

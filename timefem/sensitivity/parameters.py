@@ -19,7 +19,8 @@ from ..mechanics.body_frame import BodyFrame, is_on_tree
 from ..mechanics.forces.loads import Gravity
 from ..mechanics.forces.on_joints import Gear
 from ..mechanics.numbers.arguments import number_at
-from ..mechanics.numbers.map import NumberMap, may_be_free, with_freed
+from ..mechanics.numbers.changes import may_be_free, with_freed
+from ..mechanics.numbers.map import NumberMap
 from ..mechanics.numbers.names import driven_only, entries_named, numbers_of
 from ..mechanics.part import Part
 from ..mechanics.parts import number_named

@@ -14,7 +14,7 @@ from ..elements.mixed_galerkin import MixedGalerkin
 from ..errors import InputError, NotSolved, refuse_unknown, warn
 from ..mechanics.forces.actuators import Actuator
 from ..mechanics.forces.controllers import Controller
-from ..mechanics.numbers.changes import made_of
+from ..mechanics.numbers.records import made_of
 from ..problems.initial.problem import InitialValueProblem
 from ..problems.kinds import KINDS, check_able, kind_of, kinds_with_several
 from ..progress import progress as progress_bar

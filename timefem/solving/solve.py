@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 many_runs = Late(f"{__package__}.many_runs")
 numbers = Late("timefem.mechanics.numbers.changes")
-unknown = Late("timefem.mechanics.numbers.map")
 
 
 @overload
@@ -352,11 +351,11 @@ class Solver:
 
     def _with_own_numbers(self, parameters):
         try:
-            return self.system.with_numbers(parameters)
+            return numbers.with_own_numbers(self.system, parameters)
         except InputError:
             numbers.check_names(self.system, parameters)
             fixed = self.system.complete is not None
-            freed = self.system if fixed else unknown.with_free_numbers(self.system, parameters)
+            freed = self.system if fixed else numbers.with_free_numbers(self.system, parameters)
             if freed is self.system:
                 raise
             found = freed.with_numbers(parameters)

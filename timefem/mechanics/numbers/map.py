@@ -16,8 +16,9 @@ from ...memory import Late
 from ...records import frozen
 from ..formulas.stored import StoredFormula
 from .arguments import Arguments, is_symbolic, number_at, own_parameters, put, symmetric
-from .changes import StandIns, check_names, made_of, sees, with_records
+from .changes import check_names
 from .names import resolve
+from .records import sees, with_others
 
 if TYPE_CHECKING:
     from ..part import Part
@@ -372,49 +373,6 @@ def present_value(system, entry):
 redundancy = Late("timefem.mechanics.states.redundancy")
 
 
-def with_free_numbers(system, entries):
-    """The system whose parts take numbers in their formulas as parameters, be they zero or places of joints of trees.
-
-    Parameters
-    ----------
-    system : System
-    entries : iterable
-        Names that `System.with_numbers` takes.
-
-    Returns
-    -------
-    System
-        The given one where its parts do so already.
-    """
-    free = {}
-    for entry in entries:
-        for part, attribute, *steps in [] if isinstance(entry, tuple) and isinstance(entry[-1], int) else \
-                resolve(system, entry):
-            if may_be_free(part) and part.is_shaped_by((attribute, *steps)):
-                free.setdefault(part, []).append((attribute, *steps))
-    return with_freed(system, free)
-
-
-def may_be_free(part):
-    """Whether numbers that its formulas lack can be parameters of them: not of what a composite part makes."""
-    return part.free is not None and part.owner is None
-
-
-def with_freed(system, free):
-    """The same by dicts from parts to paths."""
-    return _replaced(system, {part: part.changed({}, free=[*part.free, *paths]) for part, paths in free.items()})
-
-
-def _replaced(system, others):
-    """The system with parts that others stand for, and what stands on them."""
-    if not others:
-        return system
-    changed = StandIns(with_records(system.parts, others))
-    other = made_of(system, [changed.get(part, part) for part in system.parts])
-    other.stands_for = StandIns({old: changed.get(part, part) for old, part in system.stands_for.items()} | changed)
-    return other
-
-
 def with_values(system, numbers, values):
     """The system with values of its unknown numbers.
 
@@ -449,7 +407,7 @@ def with_values(system, numbers, values):
     others |= {part: part.changed({}, free=()) for part in source.parts if part.free}
     if not others:
         return other
-    changed = _replaced(source, others)
+    changed = with_others(source, others)
     return redundancy.keep_constraints(changed, system.kept) if system.complete is not None else changed
 
 

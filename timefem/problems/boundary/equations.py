@@ -11,8 +11,8 @@ from ...elements.components import components
 from ...elements.part_numbers import WithConstants
 from ...errors import InputError
 from ...mechanics.contacts.reacting import refuse_reaction_forces
-from ...mechanics.numbers.changes import made_of
 from ...mechanics.numbers.map import with_values
+from ...mechanics.numbers.records import made_of
 from ...memory import Late
 from ...solvers.equations.distributed import make_equations
 from ...solvers.equations.ends import EndBlock, Ends

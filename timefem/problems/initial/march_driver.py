@@ -14,7 +14,7 @@ import numpy as np
 
 from ...assembly import TimeMesh
 from ...errors import InputError
-from ...mechanics.numbers.changes import made_of, rebuilt
+from ...mechanics.numbers.records import made_of, rebuilt
 from ...progress import progress
 from ...solution.motion_checks import other_roots
 from ...solvers.equations.outcome import Outcome, ValuesOfDofs, joined

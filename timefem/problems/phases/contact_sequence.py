@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InputError, NotSolved, warn
 from ...mechanics.contacts.rigid import refuse_samples
 from ...mechanics.forces.controllers import Controller
-from ...mechanics.numbers.changes import made_of
+from ...mechanics.numbers.records import made_of
 from ...mechanics.states.given import states_of
 from ...mechanics.values.equations_of_motion import parts_by_time
 from ...solvers.nonsmooth import events

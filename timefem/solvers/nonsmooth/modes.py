@@ -12,7 +12,7 @@ from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...mechanics.contacts import reacting
-from ...mechanics.numbers.changes import rebuilt
+from ...mechanics.numbers.records import rebuilt
 from ...mechanics.parts import grouped
 from ...status import Status
 from ..march.loop import march_elements

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...mechanics.contacts import reacting
 from ...mechanics.contacts.reacting import forces_seen
-from ...mechanics.numbers.changes import made_of
+from ...mechanics.numbers.records import made_of
 from .options import BARRIER, CONTACT, RANK
 
 OPEN, CLOSED, SLIDES, STICKS, BEGINS, HELD = range(6)

@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from ...mechanics.joints.bound import JointPart
-from ...mechanics.numbers.changes import rebuilt
+from ...mechanics.numbers.records import rebuilt
 from ...mechanics.states.consistent_multipliers import norms_of_terms, row_sizes
 from ...mechanics.symbols import first_order_places
 from ...mechanics.values.equations_of_motion import MotionFormulas

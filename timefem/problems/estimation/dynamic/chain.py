@@ -9,7 +9,7 @@ from ....assembly import Assembler, Scaling
 from ....elements.extended import Controlled
 from ....elements.part_numbers import WithConstants
 from ....errors import SolveError
-from ....mechanics.numbers.changes import made_of
+from ....mechanics.numbers.records import made_of
 from ....parallel import OverRanks, swap
 from ....solvers.equations.distributed import slab_ends
 from ....solvers.interior_point.block_ldl import BlockLDL, SharedLDL

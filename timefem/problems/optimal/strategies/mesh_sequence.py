@@ -10,7 +10,7 @@ from ....elements.evaluation.plan import ElementPlan
 from ....elements.extended import Controlled, Optimality
 from ....elements.part_numbers import WithConstants
 from ....errors import InputError
-from ....mechanics.numbers.changes import made_of
+from ....mechanics.numbers.records import made_of
 from ....memory import Late
 from ....parallel import own_world
 from ....progress import progress
