@@ -237,8 +237,8 @@ class ModeSystem:
         sharing = self.mode.sharing
         unknown = [every[..., m:own]]
         n, total = base.n_nonholonomic, self.system.n_nonholonomic
-        others = {name: values[..., :m] if self.element.trial[name].components == "impulses" else values
-                  for name, values in others.items()}
+        impulses = {name for name, space in self.element.trial.items() if space.components == "impulses"}
+        others = {name: values[..., :m] if name in impulses else values for name, values in others.items()}
         if total:
             values = others.pop("nonholonomic")
             unknown.append(values[..., n:total])
