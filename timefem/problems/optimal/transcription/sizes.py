@@ -39,7 +39,8 @@ def _with_first_order(state, phase, lift):
 
 def _sizes_of_first_order(phase, lift):
     """Places of states of first order, what these are at the ends, or where they are zero at both flow by, and by what
-    they change, or where that is nothing are; `lift` where they are nothing, or free and flow by less."""
+    they change, or where that is nothing are; `lift` where they are nothing, or free and flow by less, or free without
+    masses beside them."""
     places = np.array(first_order_places(phase.system), int)
     start, end = phase.z0[places], phase.conditions.state[places]
     own = np.abs([start, end]).max(axis=0, initial=0.0)
@@ -47,25 +48,27 @@ def _sizes_of_first_order(phase, lift):
     if none.any():  # zero at both ends, or free at the other, where they may grow from next to nothing
         span = phase.t_span[1] - phase.t_span[0]
         closed = asked_of(phase.conditions, phase.t_span[1], span)[0][places]
-        flows = _flows(phase)[places]
+        flows, moved = (of[places] for of in _flows(phase))
         known = closed & (flows > OPTIONS.rounding_of_states * lift)
-        own = np.where(none, np.where(known, flows, np.maximum(flows, lift)), own)
+        free = np.maximum(flows + moved, lift) if len(places) < phase.system.n_q else lift  # one, without masses
+        own = np.where(none, np.where(known, flows, free), own)
     changes = np.abs(end - start)
     return places, own, np.where(changes > OPTIONS.rounding_of_states * own, changes, own)
 
 
 def _flows(phase):
     """By how much coordinates change within the time at their rates at the start, with controls as large as their two
-    bounds, and at rates of masses of the size of `rates_of`, shape (n_q,); nothing where there are no rates."""
+    bounds, and by what these rates change where masses move as by `rates_of`, shapes (n_q,); nothing where there are
+    no rates."""
     (t0, t1), (lower, upper) = phase.t_span, phase.bounds
     rates = np.abs(rates_of(phase))[:, None]
     controls = np.where(np.isfinite(lower) & np.isfinite(upper), np.abs(phase.bounds).max(axis=0), 0.0)
     try:
         at = EquationsOfMotion.of_state(phase.system, t0, phase.z0, np.zeros(phase.n_controls))
         moved = at.tangent(rates * (t1 - t0), rates)[1][:, 0]
-        return (np.abs(at.acceleration) + np.abs(at.by_controls()) @ controls + moved) * (t1 - t0)
+        return (np.abs(at.acceleration) + np.abs(at.by_controls()) @ controls) * (t1 - t0), moved * (t1 - t0)
     except (InputError, np.linalg.LinAlgError, ValueError):
-        return np.zeros(phase.system.n_q)
+        return np.zeros((2, phase.system.n_q))
 
 
 def has_contacts(phase):
