@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.mechanics.numbers.map import with_free_numbers
+from timefem.mechanics.numbers.changes import with_free_numbers
 from timefem.mechanics.parts import replaced_names
 
 INERTIA = (0.1, 0.2, 0.3)
