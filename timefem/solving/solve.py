@@ -347,20 +347,10 @@ class Solver:
     def _with_numbers(self, parameters):
         """The system with other numbers, which the formulas then have from here on."""
         with self.alone():
-            return self._with_own_numbers(parameters)
-
-    def _with_own_numbers(self, parameters):
-        try:
-            return numbers.with_own_numbers(self.system, parameters)
-        except InputError:
-            numbers.check_names(self.system, parameters)
-            fixed = self.system.complete is not None
-            freed = self.system if fixed else numbers.with_free_numbers(self.system, parameters)
-            if freed is self.system:
-                raise
-            found = freed.with_numbers(parameters)
-        self.task = self.task.of(self.problem.changed(system=freed))
-        return found
+            freed, found = numbers.freed_with_numbers(self.system, parameters)
+            if freed is not self.system:
+                self.task = self.task.of(self.problem.changed(system=freed))
+            return found
 
     def _check_change(self, name):
         kind = self.kind

@@ -29,23 +29,22 @@ class OtherFormulas(InputError):
 
 def with_numbers(system, changes):
     """See `System.with_numbers`."""
+    return freed_with_numbers(system, changes)[1]
+
+
+def freed_with_numbers(system, changes):
+    """The system whose formulas take all these numbers as parameters, the given one where its do so already; and the
+    one with the changes."""
     try:
-        return with_own_numbers(system, changes)
+        return system, _with_own_numbers(system, changes)
     except OtherFormulas:
         freed = system if system.complete is not None else with_free_numbers(system, changes)
         if freed is system:
             raise
-        return with_own_numbers(freed, changes)
+        return freed, _with_own_numbers(freed, changes)
 
 
-def with_own_numbers(system, changes):
-    """The same by numbers that the formulas of the parts take.
-
-    Raises
-    ------
-    OtherFormulas
-        For others.
-    """
+def _with_own_numbers(system, changes):
     whole = system.complete or system
     entries, given = _entries(whole, changes)
     known = whole.structure.__dict__.setdefault("_known_references", {})

@@ -11,8 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...mechanics.values.evaluate import PerThread
+from ...memory import Late
 from .impact_loop import Law, proximal, residual
 from .options import LAW
+
+scipy = Late("scipy")
 
 OPEN, STICKS, SLIDES, PRESSED = range(4)
 SMALL = np.sqrt(np.finfo(float).tiny)
@@ -168,11 +171,8 @@ def apart(compliance):
     joined = compliance.reshape(n, 3, n, 3).any(axis=(1, 3)) if n > 1 else np.ones((n, n), bool)
     if joined.all():
         return [np.arange(n)]
-    joined |= joined.T
-    label = np.arange(n)
-    for row in joined:
-        label[np.isin(label, label[row])] = label[row].min(initial=n)
-    return [np.flatnonzero(label == k) for k in np.unique(label)]
+    label = scipy.sparse.csgraph.connected_components(joined, directed=False)[1]
+    return [np.flatnonzero(label == k) for k in range(label.max(initial=-1) + 1)]
 
 
 def _each(law, compliance, *arrays, options):
