@@ -62,6 +62,11 @@ def as_path(path):
     return _made(path, str)
 
 
+def ending_of(path):
+    """The ending of a name in small letters, with its point; "" without one."""
+    return as_path(path).suffix.lower()
+
+
 def real_path(path):
     """`path` with symbolic links followed; InputError when it is not a path."""
     return _made(path, os.path.realpath)
@@ -151,7 +156,7 @@ def kept(target):
 
 def save_figure(figure, path, **options):
     """Write a figure of matplotlib; the ending of the name is the format."""
-    ending = as_path(path).suffix.removeprefix(".").lower() or "png"
+    ending = ending_of(path).removeprefix(".") or "png"
     known = figure.canvas.get_supported_filetypes()
     if ending not in known:
         raise InputError(f"cannot write {printable(path)}: figures can end in {', '.join(sorted(known))}")

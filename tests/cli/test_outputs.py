@@ -124,3 +124,12 @@ def test_default_times(path, tmp_path):
 def test_refusals(path, tmp_path, capsys):
     assert main(["plot", str(path), "-o", str(tmp_path / "swing.html"), "--times", "0.2,0.1"]) == 2
     assert "increase" in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", ["xyz", "xlsx", "vtk", "mat"])
+def test_unknown_endings_of_solutions(timefem, tmp_path, ending):
+    """Before any work, with those there are; modes and their films as well."""
+    for arguments in (("run", "spinning-box"), ("modes", "elastic-arm")):
+        code, out, err = timefem(*arguments, "-o", tmp_path / f"a.{ending}")
+        assert (code, out) == (2, "") and f"save does not make .{ending} files" in err and ".h5 is all there is" in err
+    assert not list(tmp_path.iterdir())

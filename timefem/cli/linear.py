@@ -6,15 +6,17 @@ from ..analysis import linearize
 from ..analysis.chart import moving
 from ..analysis.linear_model import MODE_HEADER, mode_row
 from ..analysis.nearby import settle
+from ..atomic_write import ending_of
 from ..display import counted
 from ..errors import InputError, SolveError
 from ..mechanics.bodies.states import CanonicalState
 from ..problems.static.equilibrium import at_rest
 from ..sensitivity.names import derivatives, functionals_of, parameters_of_problem
+from ..solution.shown import checked_ending
 from ..solving.solve import solve
 from .options import chosen
 from .process import rank
-from .report import make_console, make_table, print_json, stdout_to_stderr
+from .report import check_output, make_console, make_table, print_json, stdout_to_stderr
 
 
 def _linear(options, inputs=None, outputs=()):
@@ -39,6 +41,9 @@ def modes(options):
     """Do what `timefem modes` does."""
     as_json, path = options.pop("as_json", False), options.pop("output", None)
     number, size = options.pop("number", 1), options.pop("size", 0.1)
+    if path is not None:
+        check_output(path, options["case"])
+        checked_ending(path)
     with stdout_to_stderr() if as_json else nullcontext():
         found, model = _linear(options)
         every = model.modes()
@@ -46,7 +51,7 @@ def modes(options):
             raise InputError(f"--number {number}: there are {len(every)} modes")
         if path is not None and rank() == 0:
             motion = every[number - 1].motion(size)
-            motion.save(path, None if path.endswith(".html") else motion.t)
+            motion.save(path, None if ending_of(path) == ".html" else motion.t)
     if rank():
         return
     if as_json:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..atomic_write import write_text
+from ..atomic_write import ending_of, write_text
 from ..cases import Case
 from ..display import counted
 from ..errors import InputError, NotAsked
@@ -24,12 +24,12 @@ ENDINGS = ".urdf", ".xml"
 
 def is_robot(path):
     """Whether a path is that of a robot."""
-    return path.endswith(ENDINGS)
+    return ending_of(path) in ENDINGS
 
 
 def read_robot(path, friction_width=None, base=None, meshes=None):
     """The `Robot` of a file."""
-    if path.endswith(".urdf"):
+    if ending_of(path) == ".urdf":
         return models.read_urdf(path, friction_width, base or "fixed", meshes)
     if base is not None:
         raise InputError("--base belongs to URDF files; an MJCF file states its free joints")

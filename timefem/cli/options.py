@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import validate
+from ..atomic_write import ending_of
 from ..cases import CASES, Case, find_case
 from ..elements.element import ELEMENT_OPTIONS, name_of
 from ..errors import InputError, did_you_mean
@@ -205,7 +206,7 @@ def estimate(ctx, **_):
     --backend petsc shares the work among the ranks.
     """
     options = given_options(ctx)
-    if not options["case"].endswith(".toml"):
+    if ending_of(options["case"]) != ".toml":
         raise InputError(f"MODEL must be a model file, which ends in .toml, not {options['case']!r}")
     return imported("run").run(options | {"measured": True})
 
@@ -321,7 +322,8 @@ def chosen(options):
     options = {name: value for name, value in options.items() if name not in of_robot}
     of_problem = {name: options[name] for name in OF_PROBLEM if name in options}
     settings = {name: value for name, value in options.items() if name not in ("case", "n_elements", *of_problem)}
-    path = options["case"] if options["case"].endswith(".toml") else getattr(CASES.get(options["case"]), "path", None)
+    stated = ending_of(options["case"]) == ".toml"
+    path = options["case"] if stated else getattr(CASES.get(options["case"]), "path", None)
     if path is not None and not of_robot:
         in_file = [name for name in ("elements_space", "degree_space") if name in of_problem]
         if in_file:

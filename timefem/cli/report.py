@@ -16,14 +16,14 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ..atomic_write import as_path, check_writable, real_path
+from ..atomic_write import check_writable, ending_of, real_path
 from ..cases import find_case
 from ..display import counted, printable
 from ..errors import InputError, MissingBackend
 from ..memory import Late
 from ..parallel import launched_ranks
 from ..problems.kinds import KINDS, kind_of
-from ..solution.shown import WRITERS
+from ..solution.shown import WRITERS, checked_ending
 from ..validate.options import LINEAR_SOLVERS
 from .process import rank, world
 
@@ -395,7 +395,7 @@ def print_phases(r, case, output):
 
 def has_writer(path):
     """Whether the ending of a name is that of a film, a page, or data for other programs."""
-    return as_path(path).suffix.lower() in WRITERS
+    return ending_of(path) in WRITERS
 
 
 # ---- Files that can be written, and a standard output for results only
@@ -433,6 +433,7 @@ def check_solution(path, *others):
         raise InputError(f"cannot write {name}: a solution is saved as .h5, of which `timefem plot FILE.h5 -o {name}` "
                          "makes what that ending says")
     check_output(path, *others)
+    checked_ending(path)
 
 
 @contextmanager

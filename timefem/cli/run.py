@@ -12,6 +12,7 @@ from signal import SIGTERM
 import numpy as np
 
 from .. import interrupts
+from ..atomic_write import ending_of
 from ..display import counted
 from ..errors import InputError, SolveError
 from ..memory import Late
@@ -60,7 +61,7 @@ def run(options, petsc_options=None):
     numbers = options.pop("number", None) or ()
     watch, measured = options.pop("watch", False) and rank() == 0, options.pop("measured", False)
     if petsc_options:
-        if options.get("backend") != "petsc" and not options["case"].endswith(".toml"):
+        if options.get("backend") != "petsc" and ending_of(options["case"]) != ".toml":
             raise InputError(f"{PETSC_PREFIX}{next(iter(petsc_options))} needs --backend petsc")
         options["petsc_options"] = petsc_options
     found = with_numbers(chosen(options), numbers)

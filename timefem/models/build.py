@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..atomic_write import ending_of
 from ..display import digits
 from ..errors import named_arguments
 from ..mechanics.bodies.first_order import PortSystem, State
@@ -324,7 +325,7 @@ def tree_of(document, name, entry):
                          (("links", Link), ("joints", TreeJoint)))
         return (Tree(links, joints, name=name, **options),), dict(entry.get("state", {})), ()
     path = beside(document, ("bodies", name, "file"), entry["file"])
-    if path.endswith(".urdf"):
+    if ending_of(path) == ".urdf":
         robot = urdf.read_urdf(path, **options)
     else:
         if "base" in entry:

@@ -7,9 +7,9 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from ..atomic_write import as_path
+from ..atomic_write import ending_of
 from ..display import Summarized, printable
-from ..errors import InputError, deprecated, did_you_mean, earlier_name, refuse_unknown
+from ..errors import InputError, did_you_mean, earlier_name, refuse_unknown
 from ..types import FilePath, Floats
 from . import drawing, output
 
@@ -40,6 +40,22 @@ EARLIER = {f"plot_{name}": (f"plot.{name}", attrgetter(f"plot.{name}")) for name
         ("nodal_state", "nodal.state"), ("nodal_multipliers", "nodal.multipliers"), ("energies", "energy.of"),
         ("generalized_energy", "energy.generalized"), ("energy_balance", "energy.balance"), ("work", "energy.work"),
         ("power", "energy.power"))}
+
+
+def checked_ending(path):
+    """The ending of the name of a file that `save` writes, in small letters.
+
+    Raises
+    ------
+    InputError
+        For any other, with those there are.
+    """
+    ending = ending_of(path)
+    if ending not in (*WRITERS, *HDF5):
+        instead = ("plot().savefig does" if ending in FIGURES else
+                   f"the ending says what is written: .h5 is all there is, others are {', '.join(WRITERS)}")
+        raise InputError(f"cannot write {printable(path)}: save does not make {ending} files; {instead}")
+    return ending
 
 
 class Plots:
@@ -137,11 +153,7 @@ class Shown(Summarized):
         timefem.solution.output.tables.to_json, timefem.solution.output.vtk.to_vtk
         timefem.solution.drawing.page.save_html, timefem.solution.drawing.snapshots.animate
         """
-        ending = as_path(path).suffix.lower()
-        if ending in FIGURES:
-            raise InputError(f"cannot write {printable(path)}: save does not make {ending} files; plot().savefig does")
-        if ending not in (*WRITERS, *HDF5):
-            deprecated(f"save() of HDF5 files that end in {ending}", since="0.3", instead=".h5")
+        ending = checked_ending(path)
         write = WRITERS.get(ending, lambda: output.save.save)()
         options |= {} if times is None else {"times": times}
         refuse_unknown(f"save() of {ending or '.h5'} files", options, list(inspect.signature(write).parameters)[1:])

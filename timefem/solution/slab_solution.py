@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from ..atomic_write import as_path
 from ..memory import Late
-from .shown import WRITERS
+from .shown import WRITERS, checked_ending
 from .solution import Solution
 
 hdf5 = Late(f"{__package__}.output.hdf5")
@@ -84,7 +83,7 @@ class SlabSolution(Solution):
         return self.comm.allreduce(value, op=MPI.MAX)
 
     def save(self, path, times=None, **options):
-        if as_path(path).suffix.lower() in WRITERS:
+        if checked_ending(path) in WRITERS:
             whole = self.gather()
             return whole.save(path, times, **options) if self.comm.rank == 0 else None
 

@@ -279,3 +279,14 @@ def test_a_start_is_guessed_where_links_hold():
     np.testing.assert_allclose(made[1].conditions.state[:3], [0, 14, 7], rtol=0, atol=1e-12)
     own = phase(free, (2, 3)).guessed_near({"x": [5, 5, 5]})
     np.testing.assert_allclose(tf.Phases([phase([1, 4, 2], (0, 2)), own], [links]).phases[1].z0[:3], 5)
+
+
+def test_phases_that_nothing_links():
+    """An empty list of links leaves neighbours apart: a phase that may start anywhere costs nothing."""
+    body = tf.PointMass(1.0, dimension=1, name="mass")
+    push = tf.ControlForce(body, [(1, 0, 0)], name="push")
+    system = tf.System([body, push])
+    phases = [tf.OptimalControl(system, {body: start}, {body: state(2, 0)}, (0, 1), cost=tf.Effort(push))
+              for start in (tf.Pose(), state())]
+    sol = solved(tf.Phases(phases, [[]]))
+    np.testing.assert_allclose([phase.objective for phase in sol], [24, 0], rtol=0, atol=1e-9)  # 6 m^2 x^2 / T^3

@@ -329,11 +329,18 @@ def test_endings_of_other_formats(sol, tmp_path):
         assert not path.exists()
 
 
-def test_other_endings_of_solutions_warn(sol, tmp_path):
-    """They are HDF5 files still, also where a film or a table was meant."""
-    with pytest.warns(DeprecationWarning, match=r"HDF5 files that end in \.avi .*; use \.h5"):
-        sol.save(tmp_path / "film.avi")
-    assert np.array_equal(load(tmp_path / "film.avi").z, sol.z)
+@pytest.mark.parametrize("ending", ["avi", "xlsx", "mat", "npz", "h6"])
+def test_unknown_endings_are_refused(sol, tmp_path, ending):
+    """Another kind of file was meant, and an HDF5 file was written under its name."""
+    with pytest.raises(tf.InputError, match=rf"save does not make \.{ending} files; .*\.h5 .*\.csv"):
+        sol.save(tmp_path / f"motion.{ending}")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["A.H5", "A.CSV", "A.Json", "A.PVD", "A.GIF", "A.Html", "a"])
+def test_endings_in_capitals(sol, tmp_path, name):
+    sol.save(tmp_path / name)
+    assert (tmp_path / name).stat().st_size
 
 
 @pytest.mark.parametrize("name, ending", [("to_csv", "csv"), ("to_json", "json"), ("to_vtk", "pvd")])

@@ -178,7 +178,7 @@ def _near_the_end(before, after):
 def _as_linked(before, after, links):
     """A phase whose free start is guessed where links to the end of the one before it hold, near the guess that it has:
     without the mass of a stage that is dropped, say."""
-    if not after.free_start:
+    if not after.free_start or not links:
         return after
     (first, known), (second, symbols) = before.symbols_at(1), after.symbols_at(0)
     rows = [link.rows(first, second) for link in links]

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from ... import validate
-from ...atomic_write import as_path, check_writable, replacing
+from ...atomic_write import as_path, check_writable, ending_of, replacing
 from ...display import COLOURS, STYLES
 from ...errors import InputError, MissingBackend
 from ...mechanics.shapes import box
@@ -267,7 +267,7 @@ def animate(solution, path=None, times=None, fps=OPTIONS.frames_per_second, trac
     try:
         # the writers look at the ending of the name
         with replacing(path) as temporary, TemporaryDirectory() as folder:
-            file = Path(folder) / f"film{as_path(path).suffix}"
+            file = Path(folder) / f"film{ending_of(path)}"
             film.save(file, writer=animation.writers[writer](fps=fps), dpi=80)
             shutil.copyfile(file, temporary)
     finally:
@@ -282,12 +282,13 @@ def film_times(solution, fps):
 
 
 def _writer(path, animation):
-    if path.suffix not in WRITERS:
+    ending = ending_of(path)
+    if ending not in WRITERS:
         raise InputError(f"cannot write {path}: the name of a film must end in {' or '.join(WRITERS)}; for a page that "
                          "can be turned and zoomed end in .html")
-    writer = WRITERS[path.suffix]
+    writer = WRITERS[ending]
     if not animation.writers.is_available(writer):
-        raise MissingBackend(f"{path.suffix[1:]} films need {writer}, which is not installed; install it, or write a "
+        raise MissingBackend(f"{ending[1:]} films need {writer}, which is not installed; install it, or write a "
                              ".gif")
     check_writable(path)
     return writer

@@ -6,7 +6,7 @@ from html import escape
 
 import numpy as np
 
-from ...atomic_write import as_path, check_writable, folder_beside, replacing
+from ...atomic_write import as_path, check_writable, ending_of, folder_beside, replacing
 from ...errors import InputError
 from ..drawing.plots import sides
 from ..drawing.scene import make_scene
@@ -39,7 +39,7 @@ def to_vtk(solution, path, times=None):
         When the path cannot be written; see also `make_scene`.
     """
     path = as_path(path)
-    if path.suffix != ".pvd":
+    if ending_of(path) != ".pvd":
         raise InputError(f"cannot write {path}: the name of a collection for ParaView must end in .pvd")
     check_writable(path)
     scene = make_scene(solution, times)
