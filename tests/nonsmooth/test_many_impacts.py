@@ -272,6 +272,28 @@ def test_sizes_of_other_bodies_do_not_matter(height, speed, mass, pair):
         np.testing.assert_allclose(hits[:len(expected)], expected, rtol=1e-8)
 
 
+@pytest.mark.parametrize("third", [False, True])
+def test_a_fast_body_that_may_touch_does_not_change_when_a_slow_one_rests(third):
+    """Beside it, or a third one that both may touch."""
+    found = []
+    for fast in (False, True):
+        ball, table, far = (tf.PointMass(m, name=name) for m, name in ((1.0, "ball"), (5.0, "table"), (1.0, "far")))
+        parts = [ball, tf.PlaneContact(ball, restitution=0.5, name="floor")]
+        state = {ball: tf.Pose((0, 0, 0.1)), table: tf.Pose((0, 0, -10)),
+                 far: tf.Pose((50, 0, 3), velocity=(1e3, 0, 0))}
+        if third:
+            parts += [table, tf.SphereContact(ball, table, radius_a=0.1, radius_b=0.1, name="ball on table")]
+        if fast:
+            parts += [far, tf.SphereContact(far, table if third else ball, radius_a=0.1, radius_b=0.1, name="pair")]
+        start = {body: pose for body, pose in state.items() if body in parts}
+        sol = systems.solved(tf.System(parts, gravity=(0, 0, -9.81)), start, (0, 0.6), 2, 12)
+        found.append([(event.kind, event.t) for event in sol.events if event.contacts == ("floor",)])
+    kinds, times = zip(*(zip(*events, strict=True) for events in found), strict=True)
+    assert kinds[0] == kinds[1] and kinds[0][-1] == "rests"
+    np.testing.assert_allclose(*times, rtol=1e-13)
+    np.testing.assert_allclose(found[0][-1][1], 3 * np.sqrt(0.2 / 9.81), rtol=1e-5)
+
+
 @pytest.mark.parametrize("ratio, count", [(100.0, 31), (1e4, 314)])
 def test_the_digits_of_pi_are_counted(ratio, count):
     """Galperin's billiard: a heavy ball pushes a light one to a wall, with as many impacts as pi has hundredths. Most

@@ -381,7 +381,7 @@ class ContactMarch(EventElements):
         touching = law.touching(states, self.modes, closes)
         before, came = self.modes, self.directions
         approach = -states.gamma[0, :, 0]
-        if ((before != OPEN) & (approach > law.still) & (approach <= self.options.rest * law.speed)).any():
+        if ((before != OPEN) & (approach > law.still) & (approach <= law.slow)).any():
             # the error of the method, as on a curved surface: what is closed does not strike
             states = self._projected(states, law.consistent(states, before)[0])
         states, struck = self._impact(states, touching, length)

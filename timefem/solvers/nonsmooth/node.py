@@ -24,11 +24,13 @@ class NodeLaw:
     Attributes
     ----------
     speed, length, still : ndarray, shape (n_contacts,)
-        Sizes of each contact by what was met so far: the largest velocity of those that it depends on; its largest gap,
-        and the way possible in an element; the speed that is none, by the speeds that contacts could have with the
+        Sizes of each contact by what was met so far: its largest velocity; its largest gap, and the way possible in an
+        element; the speed that is none, by the speeds that contacts could have with the
         kinetic energies of these bodies, or get in an element.
     rounding : ndarray, shape (n_contacts,)
         Gap that is none.
+    slow : ndarray, shape (n_contacts,)
+        Speed of what is closed, at most, that is the error of the method.
     """
 
     def __init__(self, contacts, options):
@@ -40,6 +42,10 @@ class NodeLaw:
         """All of them, shape (6, n_contacts)."""
         return np.array([self.speed, self.length, self.still, self.rounding, self._met, self._pulled])
 
+    @property
+    def slow(self):
+        return self.options.rest / self.options.still * self.still
+
     def take_sizes(self, sizes):
         self.speed, self.length, self.still, self.rounding, self._met, self._pulled = sizes.copy()
 
@@ -48,7 +54,7 @@ class NodeLaw:
         largest = np.where(self.contacts.persistent, 0.0, np.abs(gaps).max(axis=0, initial=0.0))
         self._met = np.maximum(self._met, largest)
         self.length = np.maximum(self.length, largest)
-        self.speed = np.maximum(self.speed, self.contacts.together(np.abs(gamma).max(axis=(0, 2), initial=0.0)))
+        self.speed = np.maximum(self.speed, np.abs(gamma).max(axis=(0, 2), initial=0.0))
 
     def know(self, states, length):
         """Take note of the speeds and ways that are possible at the first state, with an element of that length."""

@@ -39,7 +39,7 @@ class ContactOptions:
     touching: float = 1e-8  # of the largest gap: what is as near touches
     through: float = 1e-13  # of the largest gap: what is as far beyond a surface closed before
     still: float = 1e-9  # of the largest speed: no speed
-    rest: float = 1e-5  # of the largest speed: impacts below it are without restitution, so that bouncing ends
+    rest: float = 1e-5  # of the largest speed of the contact: impacts below it are without restitution: bouncing ends
     short_flight: float = 1e-6  # of the element: bounces as short are none
     first: int = 8  # elements that are solved between two searches for events, at the start
     most: int = 4096  # and at most, while nothing touches

@@ -207,15 +207,12 @@ def keep_states(f):
 @compiled(error_model="numpy", _nrt=False)
 def meet(rows, gap, gamma, stride):
     """Take note of the sizes of gaps, and of velocities, `stride` of each contact."""
-    sizes, largest = rows.sizes, rows.sums[0]
-    largest[:] = 0.0
+    sizes = rows.sizes
     for c in range(gap.shape[0]):
         sizes[MET, c] = max(sizes[MET, c], abs(gap[c]))
         sizes[LENGTH, c] = max(sizes[LENGTH, c], abs(gap[c]))
         for i in range(stride):
-            largest[rows.alike[c]] = max(largest[rows.alike[c]], abs(gamma[stride * c + i]))
-    for c in range(gap.shape[0]):
-        sizes[SPEED, c] = max(sizes[SPEED, c], largest[rows.alike[c]])
+            sizes[SPEED, c] = max(sizes[SPEED, c], abs(gamma[stride * c + i]))
 
 
 @compiled(error_model="numpy", _nrt=False)
