@@ -42,6 +42,23 @@ def clear_runs(typing, y, i, n):
 
 
 @intrinsic
+def fetch_runs(typing, y, i, n):
+    """Ask for y[i:i+n], n a multiple of 8, to come to the second cache."""
+
+    def emit(context, builder, signature, args):
+        y, i, n = args
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        read, second, data = (ir.Constant(word, m) for m in (0, 2, 1))
+        _over_runs(builder, n, lambda at: builder.call(fetch, [builder.bitcast(
+            lane_pointer(context, builder, signature.args[0], y, builder.add(i, at)), byte), read, second, data]))
+        return context.get_dummy_value()
+
+    return types.void(y, types.int64, types.int64), emit
+
+
+@intrinsic
 def combine_runs(typing, y, x, z, places, n, factors):
     """y[i:i+n] = a * x[j:j+n] + b * z[k:k+n], n a multiple of 8; places are (i, j, k), and factors (a, b)."""
 
@@ -254,36 +271,58 @@ def _places(context, builder, signature, args):
 
 
 @intrinsic
-def take_row(typing, x, places, table, starts, good, lane, limit):
-    """Eliminate one entry of a row by the row of a pivot, lane by lane.
-
-    x[f:f+8] *= x[p:p+8] makes the multiplier, with f, p = base + factor, base + pivot of `places` = (base, factor,
-    pivot); then x[t:t+8] -= x[f:f+8] * x[s:s+8] with s = base + table[i + k], t = base + table[j + k], k = 0, ...,
-    n - 1, for `starts` = (i, j, n). good[lane:lane+8] becomes zero where the multiplier is beyond the limit.
-    """
+def make_multiplier(typing, x, i, j, good, lane, limit):
+    """x[i:i+8] *= x[j:j+8], lane by lane; good[lane:lane+8] becomes zero where the result is beyond the limit."""
 
     def emit(context, builder, signature, args):
-        tx, _, tt, _, tg, _, _ = signature.args
-        x, places, table, starts, good, lane, limit = args
-        place = _places(context, builder, tt, table)
-        base, *others = cgutils.unpack_tuple(builder, places, 3)
-        factor, pivot = (builder.add(base, other) for other in others)
-        sources, targets, n = cgutils.unpack_tuple(builder, starts, 3)
-        at = lane_pointer(context, builder, tx, x, factor)
-        multiplier = builder.fmul(builder.load(at, align=8), lane_load(context, builder, tx, x, pivot))
+        tx, _, _, tg, _, _ = signature.args
+        x, i, j, good, lane, limit = args
+        at = lane_pointer(context, builder, tx, x, i)
+        multiplier = builder.fmul(builder.load(at, align=8), lane_load(context, builder, tx, x, j))
         builder.store(multiplier, at, align=8)
         _keep_good(context, builder, tg, good, lane,
                    builder.fcmp_ordered("<=", _magnitude(builder, multiplier), splat(builder, limit)))
-        minus = builder.fneg(multiplier)
-        with cgutils.for_range(builder, n) as loop:
-            source = builder.add(base, place(builder.add(sources, loop.index)))
-            target = lane_pointer(context, builder, tx, x, builder.add(base, place(builder.add(targets, loop.index))))
-            sum_ = fused(builder, minus, lane_load(context, builder, tx, x, source), builder.load(target, align=8))
-            builder.store(sum_, target, align=8)
         return context.get_dummy_value()
 
-    three = types.UniTuple(types.int64, 3)
-    return types.void(x, three, table, three, good, types.int64, types.float64), emit
+    return types.void(x, types.int64, types.int64, good, types.int64, types.float64), emit
+
+
+def _take_rows(count):
+    """A function that takes `count` rows from another, each by its multiplier."""
+
+    def take_rows(typing, x, base, table, first, n):
+        def emit(context, builder, signature, args):
+            tx, _, tt, _, _ = signature.args
+            x, base, table, first, n = args
+            place = _places(context, builder, tt, table)
+
+            def at(number):
+                return builder.add(base, place(number))
+
+            minus = [builder.fneg(lane_load(context, builder, tx, x, at(builder.add(first, n.type(i)))))
+                     for i in range(count)]
+            targets = builder.add(first, n.type(count))
+            with cgutils.for_range(builder, n) as loop:
+                number = builder.add(targets, loop.index)
+                target = lane_pointer(context, builder, tx, x, at(number))
+                sum_ = builder.load(target, align=8)
+                for factor in minus:
+                    number = builder.add(number, n)
+                    sum_ = fused(builder, factor, lane_load(context, builder, tx, x, at(number)), sum_)
+                builder.store(sum_, target, align=8)
+            return context.get_dummy_value()
+
+        return types.void(x, types.int64, table, types.int64, types.int64), emit
+
+    take_rows.__doc__ = f"""x[t:t+8] -= sum over m < {count} of x[f_m:f_m+8] * x[s_m:s_m+8], of n targets.
+
+    Places count from `base`. From table[first] on stand the {count} of factors f, then n of targets, and n of sources s
+    for each factor.
+    """
+    return intrinsic(take_rows)
+
+
+take_one_row, take_two_rows, take_four_rows = map(_take_rows, (1, 2, 4))
 
 
 @intrinsic

@@ -5,7 +5,20 @@ import numpy as np
 from ....kernels.lanes import LANES, copy_lanes, load, scale_lanes, store, transpose_eight
 from ....kernels.loops import compiled
 from ....kernels.record import Record, aligned
-from ....kernels.runs import clear_runs, copy_runs, invert_pivot, keep_largest, spread_eight, take_product, take_row
+from ....kernels.runs import (
+    clear_runs,
+    copy_runs,
+    fetch_runs,
+    invert_pivot,
+    keep_largest,
+    make_multiplier,
+    spread_eight,
+    take_four_rows,
+    take_one_row,
+    take_product,
+    take_products,
+    take_two_rows,
+)
 from .pivots import ROUNDING
 
 
@@ -128,6 +141,7 @@ def eliminate_inside(chain, plan, group, data, largest, indptr, reduced):
     factors, values, sizes, table, good = group.factors, group.values, group.sizes, plan.table, group.good
     n, n_entries, n_bad = len(group.blocks), plan.n_entries, 0
     n_left = plan.n_places - plan.n_kept
+    share = plan.n_kept // len(plan.rows) + 1
     whole, rest = len(plan.places), (n_left + LANES - 1) // LANES * LANES
     for first in range(0, n, LANES):
         base = first * plan.n_kept
@@ -152,11 +166,21 @@ def eliminate_inside(chain, plan, group, data, largest, indptr, reduced):
             keep_largest(sizes, np.int64(load(plan.columns, k)), factors, base + load(plan.inside, k))
         for i in range(len(plan.rows)):
             row = plan.rows[i]
-            for u in range(row.first, row.first + row.n_updates):
-                update = plan.updates[u]
-                by = plan.rows[update.by]
-                take_row(factors, (base, update.factor, by.pivot), table, (by.sources, update.targets, by.n_sources),
-                         good, first, largest)
+            if first + 2 * LANES <= n:  # where the next ones go: writing to what is far away waits for it
+                fetch_runs(factors, base + (plan.n_kept + i * share) * LANES, share * LANES)
+            u = row.first
+            for g in range(row.first_group, row.first_group + row.n_groups):
+                together = plan.groups[g]
+                for _ in range(together.n_updates):
+                    update = plan.updates[u]
+                    make_multiplier(factors, base + update.factor, base + plan.rows[update.by].pivot, good, first,
+                                    largest)
+                    take_one_row(factors, base, table, update.start, update.n)
+                    u += 1
+                if together.n_updates == 2:
+                    take_two_rows(factors, base, table, together.start, together.n)
+                elif together.n_updates == 4:
+                    take_four_rows(factors, base, table, together.start, together.n)
             if row.pivot >= 0:
                 invert_pivot(factors, base + row.pivot, good, first, sizes, row.column, ROUNDING * plan.n_rows)
         left = base + plan.n_kept * LANES
@@ -184,9 +208,9 @@ def forward(chain, plan, group, b, reduced):
                 store(vector, r * LANES + lane, load(b, start + r))
         for i in range(len(plan.rows)):
             row = plan.rows[i]
-            for u in range(row.first, row.first + row.n_updates):
-                update = plan.updates[u]
-                take_product(vector, row.row, factors, base + update.factor, plan.rows[update.by].row)
+            if row.n_updates:
+                take_products(vector, row.row, factors, base + plan.updates[row.first].factor, plan.rows_taken,
+                              row.first, row.n_updates)
             if row.pivot >= 0:
                 copy_lanes(kept, at + row.column, vector, row.row)
         for lane in range(n_active):
@@ -210,9 +234,8 @@ def backward(chain, plan, group, reduced, x):
         for p in range(n_inside - 1, -1, -1):
             pivot = plan.rows[p]
             copy_lanes(vector, pivot.column, kept, at + pivot.column)
-            for i in range(pivot.sources, pivot.sources + pivot.n_sources):
-                take_product(vector, pivot.column, factors, base + load(plan.table, i),
-                             np.int64(load(plan.numbers, i)))
+            take_products(vector, pivot.column, factors, base + pivot.pivot + LANES, plan.columns_behind, pivot.behind,
+                          pivot.n_behind)
             scale_lanes(vector, pivot.column, factors, base + pivot.pivot)
         for lane in range(n_active):
             start = chain.column_starts[group.blocks[first + lane]]
@@ -236,9 +259,9 @@ def forward_transposed(chain, plan, group, b, taken, reduced):
         for p in range(n_inside):
             pivot = plan.rows[p]
             scale_lanes(vector, pivot.column, factors, base + pivot.pivot)
-            for i in range(pivot.sources, pivot.sources + pivot.n_sources):
-                take_product(vector, np.int64(load(plan.numbers, i)), factors, base + load(plan.table, i),
-                             pivot.column)
+            for i in range(pivot.n_behind):
+                take_product(vector, np.int64(load(plan.columns_behind, pivot.behind + i)), factors,
+                             base + pivot.pivot + (i + 1) * LANES, pivot.column)
             copy_lanes(kept, at + pivot.column, vector, pivot.column)
         for lane in range(n_active):
             if taken[first + lane]:

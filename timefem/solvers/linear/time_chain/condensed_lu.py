@@ -257,12 +257,16 @@ class Condensation:
         return x
 
 
-# One row, in the order of elimination: its local number; updates from, and how many; place of its pivot, the local
-# column of that, and where the places of the row behind it start in the table, and how many (-1, 0, 0, 0: it is left)
+# One row, in the order of elimination: its local number; updates from, and how many; groups of these from, and how
+# many; place of its pivot, the local column of that, and how many numbers of the row come behind it, and from where on
+# their local columns stand in `columns_behind` (-1, 0, 0, 0: it is left)
 ROW = np.dtype([(name, np.int64) for name in (
-    "row", "first", "n_updates", "pivot", "column", "sources", "n_sources")])
-# One update of it by the row of a pivot: number of that row in the order, place of the multiplier, start of the targets
-UPDATE = np.dtype([(name, np.int64) for name in ("by", "factor", "targets")])
+    "row", "first", "n_updates", "first_group", "n_groups", "pivot", "column", "n_behind", "behind")])
+# One update of it by the row of a pivot: number of that row in the order, place of the multiplier, which comes behind
+# that of the update before, and of what it takes by itself where the table starts, and how many targets
+UPDATE = np.dtype([(name, np.int64) for name in ("by", "factor", "start", "n")])
+# Updates that follow each other: how many, and of what they take together where the table starts, and how many targets
+GROUP = np.dtype([(name, np.int64) for name in ("n_updates", "start", "n")])
 
 
 class Plan(Record):
@@ -273,8 +277,10 @@ class Plan(Record):
 
     rows: np.ndarray  # ROW
     updates: np.ndarray  # UPDATE
-    table: np.ndarray  # int32: places of entries
-    numbers: np.ndarray  # int32: local columns of sources, as they stand in the table
+    groups: np.ndarray  # GROUP
+    table: np.ndarray  # int32: places of entries, as in `take_one_row`
+    columns_behind: np.ndarray  # int32: local columns of the entries behind pivots, which stand there one by one
+    rows_taken: np.ndarray  # int32: for each update, the local row of its pivot
     places: np.ndarray  # int32, of the entries of the matrix; whole vectors of them
     inside: np.ndarray  # int32, places of those inside
     columns: np.ndarray  # int32, local columns of those
@@ -350,21 +356,30 @@ def make_plan(order, rows, columns, shape, n_inside):
     place[tuple(np.transpose(kept))] = np.arange(n_kept)
     place[np.ix_(left, range(n_inside, n_columns))] = n_kept + np.arange(len(left) * (n_columns - n_inside)).reshape(
         len(left), -1)
-    list_rows, updates, table, numbers, at = np.zeros(n_rows, ROW), [], [], [], 0
+    list_rows, updates, groups, table, behind = np.zeros(n_rows, ROW), [], [], [], []
+
+    def noted(row, by, columns):
+        """Where the places for these updates of a row in some columns start in the table, and how many targets."""
+        columns = sorted(columns)
+        parts = [place[row, [steps[n][1] for n in by]], place[row, columns], *(place[steps[n][0], columns] for n in by)]
+        table.extend(np.concatenate(parts))
+        return len(table) - sum(map(len, parts)), len(columns)
+
+    columns_behind = [frozenset(further.tolist()) for *_, further in steps]
     for i, (row, column, _, further) in enumerate(steps):
-        first = len(updates)
-        for by, (_, pivot_column, with_it, sources) in enumerate(steps[:i]):
-            if row in with_it:
-                updates.append((by, place[row, pivot_column] * LANES, at))
-                table.append(place[row, sources])
-                numbers.append(np.zeros_like(sources))
-                at += len(sources)
-        pivot = (place[row, column] * LANES, column * LANES, at, len(further)) if column >= 0 else (-1, 0, 0, 0)
-        list_rows[i] = (row * LANES, first, len(updates) - first, *pivot)
+        by = [n for n in range(min(i, n_inside)) if row in steps[n][2]]
+        first = len(updates), len(by), len(groups)
+        for size in rows_at_once([columns_behind[n] for n in by]):
+            some, by = by[:size], by[size:]
+            common = frozenset.intersection(*(columns_behind[n] for n in some)) if size > 1 else frozenset()
+            for n in some:
+                updates.append((n, place[row, steps[n][1]] * LANES, *noted(row, [n], columns_behind[n] - common)))
+            groups.append((size, *noted(row, some, common)))
+        pivot = (-1, 0, 0, 0)
         if column >= 0:
-            table.append(place[row, further])
-            numbers.append(further)
-            at += len(further)
+            pivot = place[row, column] * LANES, column * LANES, len(further), len(behind)
+        list_rows[i] = (row * LANES, *first, len(groups) - first[2], *pivot)
+        behind.extend(further)
     n_places, inside = n_kept + len(left) * (n_columns - n_inside), columns < n_inside
     filled = np.zeros(n_places, bool)
     filled[place[rows, columns]] = True
@@ -374,7 +389,23 @@ def make_plan(order, rows, columns, shape, n_inside):
     def vectors(numbers):
         return np.ascontiguousarray(np.asarray(numbers) * LANES, np.int32)
 
-    return Plan(list_rows, np.array(updates, UPDATE), vectors(np.concatenate(table)),
-                vectors(np.concatenate(numbers)), vectors(places), vectors(place[rows, columns][inside]),
-                vectors(columns[inside]), vectors(np.flatnonzero(~filled)), left * LANES, n_kept, n_places, len(rows),
-                n_rows, n_inside, n_columns - n_inside)
+    return Plan(list_rows, np.array(updates, UPDATE), np.array(groups, GROUP), vectors(table),
+                vectors(behind), vectors([steps[n][0] for n, *_ in updates]), vectors(places),
+                vectors(place[rows, columns][inside]), vectors(columns[inside]), vectors(np.flatnonzero(~filled)),
+                left * LANES, n_kept, n_places, len(rows), n_rows, n_inside, n_columns - n_inside)
+
+
+def rows_at_once(sources):
+    """How many of the updates of a row, by rows of pivots with these columns, to take at once, in turn: 1, 2 or 4.
+
+    What several have in common is read and written once for all of them; the sum of loads and stores is least.
+    """
+    best = [(0, ())]
+    for i in range(1, len(sources) + 1):
+        found = []
+        for n in (n for n in (1, 2, 4) if n <= i):
+            (taken, before), some = best[i - n], sources[i - n:i]
+            common = len(frozenset.intersection(*some))
+            found.append((taken + 3 * sum(map(len, some)) - 2 * (n - 1) * common, (*before, n)))
+        best.append(min(found))
+    return best[-1][1]
