@@ -182,7 +182,7 @@ def _entry(part, refer):
         entry[field.argument or attribute] = field.described(value, refer) if field.refers else \
             plain(f"{label} cannot be saved: {attribute}", value)
     if not whole and (part.numbers_found or not np.array_equal(part.own_parameters, part.declared_numbers())):
-        entry["own_parameters"] = part.own_parameters.tolist()  # found by a solver, beyond what may be declared
+        entry["own_parameters"] = part.stated_numbers.tolist()  # found by a solver, beyond what may be declared
     return entry
 
 

@@ -19,7 +19,7 @@ from ..types import Floats, States, Vector
 from .body_frame import BodyFrame, is_on_tree, seen_by
 from .declared.declared import Declared
 from .forces.loads import Gravity
-from .numbers.records import StandIns, with_rotors
+from .numbers.records import StandIns, with_hearing, with_rotors
 from .part import Body, Part
 from .parts import NamedParts, grouped, with_helpers
 from .values.state_values import StateValues
@@ -123,8 +123,10 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
                 raise InputError(f"System: {part!r} is not a body, joint or force{hint}")
         if validate.choice("coordinates", coordinates, ("bodies", "joint")) == "joint":
             parts, self.stands_for = joint_coordinates.in_joint_coordinates(parts)
-        parts, rotors = with_rotors(with_helpers(parts))
-        self.stands_for = StandIns({old: rotors.get(part, part) for old, part in self.stands_for.items()} | rotors)
+        parts = with_helpers(parts)
+        for standing in with_rotors, with_hearing:
+            parts, others = standing(parts)
+            self.stands_for = StandIns({old: others.get(part, part) for old, part in self.stands_for.items()} | others)
         if gravity is not None:
             gravity = validate.array("gravity", gravity, (3,))
             bodies = [b for b in parts if isinstance(b, Body) and not b.helper]

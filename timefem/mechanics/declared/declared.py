@@ -199,6 +199,11 @@ class Declared(NamedArguments):
                     if not field.is_body and isinstance(getattr(self, name), float) and getattr(self, name) == 0]
             raise InputError(f"{' or '.join(zero) or self._title} must not be 0: its numbers divide by it") from None
 
+    @property
+    def stated_numbers(self) -> np.ndarray:
+        """`own_parameters` as files have them."""
+        return self.own_parameters
+
     def with_own_parameters(self, numbers: np.ndarray) -> Any:
         """The same part with other `own_parameters`, which a solver found.
 

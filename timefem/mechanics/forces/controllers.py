@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -131,7 +131,8 @@ class Controller(Part):
 
     The law is `law(x, v, t, c)` -> one force per drive [N m or N], and per control of an actuator, in CasADi symbols; x
     are the measured values, v their rates, t is the time [s], c the parameters. As text it is `"-c[0] * x[0] - c[1] *
-    v[0]"`, or a list of such, one per force. Controllers whose laws state the same share a kernel.
+    v[0]"`, or a list of such, one per force. What a `FormulaForce` or `State` of the system sees of these actuators by
+    its `controls` is what the law says. Controllers whose laws state the same share a kernel.
 
     Raises
     ------
@@ -156,8 +157,10 @@ class Controller(Part):
                  "pi]",
                  default=True)
 
+    hearing = ()  # pairs of a force or rate that sees controls of drives, and the places of its controls among all
+
     def _complete(self):
-        bodies = [b for part in (*self.drives, *self.inputs) for b in part.bodies]
+        bodies = [b for part in (*self.drives, *self.inputs, *(part for part, _ in self.hearing)) for b in part.bodies]
         self.bodies = tuple(dict.fromkeys([*bodies, *(x.counter for x in self.inputs if self._counts(x))]))
         self._places = {body: i for i, body in enumerate(self.bodies)}  # that others may stand for later
         self.own_parameters = self.declared_numbers()
@@ -166,7 +169,51 @@ class Controller(Part):
     def numbers(self, c: Any) -> dict[str, Any]:
         drives = [own_parameters(drive, own) for drive, own in zip(self.drives, c.drives, strict=True)]
         measured = [x.numbers(own) for x, own in zip(self.inputs, c.inputs, strict=True) if not is_output(x)]
-        return {"law": c.law_parameters, "drives": joined(*drives), "inputs": joined(*measured)}
+        hearing = [own_parameters(part, own) for (part, _), (own, _) in zip(self.hearing, c.hearing, strict=True)]
+        return {"law": c.law_parameters, "drives": joined(*drives), "inputs": joined(*measured),
+                "hearing": joined(*hearing)}
+
+    def heard_by(self, parts: Sequence[Part]) -> Controller:
+        """The same controller, whose law enters the forces and rates that see controls of its drives.
+
+        Raises
+        ------
+        InputError
+            Where such a formula is not affine in its controls, and has others as well.
+        """
+        places, n = {}, 0
+        for drive in self.drives:
+            places[drive], n = range(n, n + drive.n_controls), n + drive.n_controls
+        hearing = []
+        for part in parts:
+            if any(drive in places for drive in getattr(part, "acting", ())):
+                seen = [None] * part.n_controls  # its own are those of a drive of its own
+                for one in part.acting:
+                    seen += places.get(one, [None] * one.n_controls)
+                if None in seen and not part.is_affine:
+                    raise InputError(f"{self._title} drives some of the controls that {part!r} sees, whose formula is "
+                                     "not affine in them; let one controller drive all of them")
+                hearing.append((part, tuple(seen)))
+        if len(hearing) == len(self.hearing) and all(
+                a is b and k == m for (a, k), (b, m) in zip(hearing, self.hearing, strict=True)):
+            return self
+        other = self.same_part()
+        vars(other).update(hearing=tuple(hearing), own_parameters=np.insert(
+            self.stated_numbers, self._n_own, np.concatenate([part.own_parameters for part, _ in hearing] or [[]])))
+        found = other.changed({})
+        vars(found)["numbers_found"] = self.numbers_found
+        return found
+
+    @property
+    def stated_numbers(self) -> np.ndarray:
+        """`own_parameters` without those of what sees its controls, as it has them outside of a system."""
+        n = sum(len(part.own_parameters) for part, _ in self.hearing)
+        return np.delete(self.own_parameters, slice(self._n_own, self._n_own + n))
+
+    @property
+    def _n_own(self):
+        """How many numbers the law, the drives and the inputs have."""
+        return self.starts[-1] + sum(len(x.coordinate.numbers) for x in self.inputs if not is_output(x))
 
     @property
     def given_bodies(self) -> tuple[Body, ...]:
@@ -187,6 +234,7 @@ class Controller(Part):
         seen = tuple((Same(x) if is_output(x) else x.form, self._counts(x), tuple(where[b] for b in x.bodies))
                      for x in self.inputs)
         moved = tuple((d.kind, tuple(where[b] for b in d.bodies)) for d in self.drives)
+        moved += tuple((part.kind, seen_by, tuple(where[b] for b in part.bodies)) for part, seen_by in self.hearing)
         law = self.fields["law"].form_in(self, self.law)
         return (Controller, law, len(self.law_parameters), seen, moved, *(b.kind for b in self.bodies))
 
@@ -238,15 +286,21 @@ class Controller(Part):
 
     def _applied(self, s, u, only=None):
         """Generalized force of all drives, or of one."""
-        total, place = [ca.SX(body.n_q, 1) for body in self.bodies], 0
+        total, place, moved = [ca.SX(body.n_q, 1) for body in self.bodies], 0, []
         for i, drive in enumerate(self.drives):
             own, place = u[place:place + drive.n_controls], place + drive.n_controls
-            if only not in (None, i):
-                continue
-            seen = self._of(s, drive.bodies)
-            seen.own = s.own[self.starts[i]:self.starts[i + 1]]
-            force, first = drive.control_force(seen, own), 0
-            for body in drive.bodies:
+            if only in (None, i):
+                moved.append((drive, own, self.starts[i]))
+        if only is None:
+            place = self._n_own
+            for part, places in self.hearing:
+                moved.append((part, ca.vertcat(*(0 if k is None else u[k] for k in places)), place))
+                place += len(part.own_parameters)
+        for part, own, start in moved:
+            seen = self._of(s, part.bodies)
+            seen.own = s.own[start:start + len(part.own_parameters)]
+            force, first = part.control_force(seen, own), 0
+            for body in part.bodies:
                 total[self._places[body]] += force[first:first + body.n_q]
                 first += body.n_q
         return ca.vertcat(*total)

@@ -223,6 +223,21 @@ def with_rotors(parts):
     return [changed.get(part, part) for part in parts], changed
 
 
+def with_hearing(parts):
+    """The parts with controllers that know which forces and rates see the controls that they set.
+
+    Returns
+    -------
+    parts : list of Part
+    stands_for : StandIns
+    """
+    changed = StandIns()
+    for part in parts:
+        if hasattr(part, "heard_by") and (other := part.heard_by(parts)) is not part:
+            changed[part] = other
+    return [changed.get(part, part) for part in parts], changed
+
+
 # ---- systems of other parts
 
 def rebuilt(system, changed):
