@@ -46,7 +46,7 @@ from .errors import (
 )
 from .mechanics.bodies.first_order import PortSystem, State
 from .mechanics.bodies.generalized_body import GeneralizedBody
-from .mechanics.bodies.generalized_system import GeneralizedSystem
+from .mechanics.bodies.generalized_system import GeneralizedSystem, from_sympy
 from .mechanics.bodies.mass_properties import MassProperties
 from .mechanics.bodies.point_mass import PointMass, VariableMass
 from .mechanics.bodies.rigid import RigidBody
@@ -98,7 +98,6 @@ from .mechanics.forces.springs import (
     TorsionalDamper,
     TorsionalSpring,
 )
-from .mechanics.formulas.sympy_bridge import from_sympy
 from .mechanics.inversion.outputs import (
     AngleOutput,
     CoordinateOutput,
@@ -207,7 +206,6 @@ from .sensitivity import (
 from .solution.output.save import load
 from .solution.solution import Solution
 from .solvers.interior_point.algorithm import InteriorPoint
-from .solvers.interior_point.options import InteriorPointOptions
 from .solvers.linear.base import Cholmod, SuperLU
 from .solvers.linear.petsc import PETSc
 from .solvers.linear.time_chain.solver import TimeChain
@@ -215,10 +213,10 @@ from .solvers.march.step_control import MarchOptions, StepControl
 from .solvers.nonlinear.fatrop import Fatrop
 from .solvers.nonlinear.ipopt import Ipopt
 from .solvers.nonlinear.newton import Newton
+from .solvers.nonlinear.options import InteriorPointOptions
 from .solving.many_solutions import contact_sequences, continuation, solve_all
 from .solving.receding import RecedingHorizon
-from .solving.restart import restart
-from .solving.solve import prepare, solve
+from .solving.solve import prepare, restart, solve
 
 __version__: str
 

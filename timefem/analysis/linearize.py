@@ -19,7 +19,7 @@ from ..mechanics.states.redundancy import drop_redundant, redundant_rows
 from ..mechanics.system import System
 from ..mechanics.values.equations_of_motion import EquationsOfMotion
 from ..problems.initial.problem import InitialValueProblem
-from ..problems.static.equilibrium import Equilibrium
+from ..problems.static.at_rest import Equilibrium
 from ..sensitivity.functionals import View
 from ..sensitivity.names import functionals_of
 from ..solution.solution import Solution
@@ -31,7 +31,7 @@ from .reduction import Reduction
 if TYPE_CHECKING:
     from ..mechanics.states.given import GivenStates
     from ..mechanics.system import System
-    from ..problems.static.equilibrium import Equilibrium
+    from ..problems.static.at_rest import Equilibrium
     from ..solution.solution import Solution
     from .linear_model import Modes
 

@@ -4,7 +4,7 @@ import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
     "bodies.generalized_body": ["GeneralizedBody"],
-    "bodies.generalized_system": ["GeneralizedPotential", "GeneralizedSystem"],
+    "bodies.generalized_system": ["GeneralizedPotential", "GeneralizedSystem", "from_sympy"],
     "bodies.mass_properties": ["MassProperties"],
     "bodies.point_mass": ["PointMass"],
     "bodies.rigid": ["DirectorBody", "QuaternionBody", "RigidBody"],
@@ -17,7 +17,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
     "forces.loads": ["Force", "Gravity", "Torque"],
     "forces.springs": ["Damper", "NonlinearSpring", "RayleighDissipation", "RotationalSpring", "Spring",
                        "TorsionalDamper", "TorsionalSpring"],
-    "formulas.sympy_bridge": ["from_sympy"],
     "inversion.outputs": ["AngleOutput", "CoordinateOutput", "FormulaOutput", "OrientationOutput", "Output",
                           "PositionOutput", "pose_outputs"],
     "joints.frame": ["Frame"],

@@ -50,7 +50,7 @@ class OsimJoints:
         file, name = self.file, self.file.name(element)
         parent, turn, place = file.frame(element, "socket_parent_frame")
         child, turn_c, place_c = file.frame(element, "socket_child_frame")
-        coordinates = [self._coordinate(c) for c in file.objects_in(element, "coordinates")]
+        coordinates = [self._coordinate(c) for c in element.iterfind("coordinates/*")]
         if element.tag == "CustomJoint":
             axes = self._custom(element, coordinates)
         elif element.tag in STANDARD:
@@ -312,11 +312,6 @@ class OsimFile(XmlFile):
         found = element.find(name)
         inner = None if found is None else found.find("objects")
         return [] if inner is None else list(inner)
-
-    def objects_in(self, element, name):
-        """What is in a list of an element."""
-        found = element.find(name)
-        return [] if found is None else list(found)
 
     def name(self, element):
         return self.text(element, "name")

@@ -1,4 +1,4 @@
-"""`solve`, and `prepare` for many solves: problem, element and options, handed to the kind of the problem."""
+"""`solve`, `restart`, and `prepare` for many solves: problem and options, handed to the kind of the problem."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from ..elements.element import TimeElement
 from ..errors import InputError, did_you_mean
 from ..memory import Late
+from ..problems.initial.drivers import Checkpoint
 from ..problems.kinds import kind_of
 from ..problems.task import Kept, Task, alone_with
 from ..progress import showing
@@ -30,9 +31,10 @@ if TYPE_CHECKING:
     from ..solution.ensemble import Ensemble
     from ..solution.solution import Solution
     from ..solvers.nonlinear.newton import Newton
-    from ..types import Vector
+    from ..types import FilePath, Vector
     from .keywords import Arguments, Changes, Others, Problem, Unpack
 
+checkpoints = Late("timefem.problems.initial.checkpoint")
 many_runs = Late(f"{__package__}.many_runs")
 numbers = Late("timefem.mechanics.numbers.changes")
 
@@ -127,6 +129,39 @@ def solve(problem: Any, element: TimeElement, n_elements: int | Sequence[int] | 
     """
     task = task_of(problem, element, n_elements, driver, newton, progress, others | {"checkpoint": checkpoint})
     return Solver(task, once=True).solve(guess=guess)
+
+
+def restart(path: FilePath, **arguments: Unpack[Arguments]) -> Solution:
+    """Continue a solve from its checkpoint, on any number of ranks.
+
+    Parameters
+    ----------
+    path : str or Path
+        Written by `solve(..., checkpoint=path)`.
+    **arguments
+        Of `solve`, for instance `newton` and `checkpoint`, and of the driver `linear` and `gather`; problem, element,
+        mesh, driver, window and scaling are those of the file.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    InputError
+        When the file is not a checkpoint, or its system has parts that no file can hold: then rebuild the problem and
+        call `solve(..., checkpoint=Checkpoint(restart=path))`.
+    """
+    saved = checkpoints.Checkpoint(path)
+    known = {"problem", "element", "n_elements", "mesh", "driver", "window", "scaling", "restart"} & set(arguments)
+    if known:
+        raise InputError(f"{' and '.join(sorted(known))}: restart takes this from the checkpoint")
+    problem, element, mesh, settings = saved.restored()
+    if isinstance(arguments.get("checkpoint"), Checkpoint):
+        arguments["checkpoint"] = dataclasses.replace(arguments["checkpoint"], restart=path)
+    else:
+        arguments["restart"] = path
+    return solve(problem, element, mesh=mesh, **settings, **arguments)
 
 
 def prepare(problem: Problem, element: TimeElement, n_elements: int | None = None, *,

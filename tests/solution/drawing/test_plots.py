@@ -10,9 +10,9 @@ import timefem as tf
 from tests.example_systems import pendulum, spinning_box
 from timefem.mechanics.shapes import SHAPES
 from timefem.solution.drawing.artists import extent
-from timefem.solution.drawing.options import OPTIONS
 from timefem.solution.drawing.scene import make_scene
 from timefem.solution.drawing.snapshots import Snapshots
+from timefem.solution.options import DRAWING
 
 pytestmark = pytest.mark.long
 
@@ -81,7 +81,7 @@ def test_constraints(swing):
     assert ax.get_yscale() == "log"
     for level, residual in zip(("configuration", "velocity"), swing.constraints(), strict=True):
         drawn = lines(ax)[f"{level} level"].get_ydata()
-        assert np.array_equal(drawn, np.maximum(np.abs(residual).max(axis=1), OPTIONS.floor))
+        assert np.array_equal(drawn, np.maximum(np.abs(residual).max(axis=1), DRAWING.floor))
         assert ax.get_ylim()[0] < drawn.min() and drawn.max() < ax.get_ylim()[1]
     assert any("zeros" in text.get_text() for text in ax.texts)
 

@@ -234,7 +234,7 @@ class Section(NamedArguments):
             raise InputError(f"section: inertia {digits(inertia)} violates the triangle inequality; of a plane "
                              "section the first, about the axis of the beam, is the sum of the two others")
         object.__setattr__(self, "inertia", tuple(inertia.tolist()))
-        object.__setattr__(self, "damping", _not_negative("damping", self.damping))
+        object.__setattr__(self, "damping", _damping(self.damping))
 
     @classmethod
     def from_file(cls, entry: dict[str, Any]) -> Section:
@@ -400,7 +400,7 @@ class RopeSection(NamedArguments):
     def __post_init__(self):
         for name in ("EA", "mass"):
             object.__setattr__(self, name, validate.real(f"section: {name}", getattr(self, name), positive=True))
-        object.__setattr__(self, "damping", _not_negative("damping", self.damping))
+        object.__setattr__(self, "damping", _damping(self.damping))
 
     @classmethod
     def from_file(cls, entry: dict[str, Any]) -> RopeSection:
@@ -419,10 +419,10 @@ def _table(properties, required):
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-def _not_negative(name, value):
-    value = validate.real(f"section: {name}", value)
+def _damping(value):
+    value = validate.real("section: damping", value)
     if value < 0:
-        raise InputError(f"section: {name} must not be negative, but is {digits(value)}")
+        raise InputError(f"section: damping must not be negative, but is {digits(value)}")
     return value
 
 

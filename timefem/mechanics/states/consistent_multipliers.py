@@ -221,19 +221,18 @@ def multipliers_along(system, t, z, force=None):
     return out
 
 
-def multipliers_at(system, t, z, force=None):
+def multipliers_at(system, t, z):
     """Multipliers of Theta, and of the pairs (A qdot + a, its rate) of nonholonomic constraints.
 
     For which d/dt Theta = 0; see `System.consistent_multipliers`.
     """
-    force = None if force is None else np.asarray(force, float)[None]
     if _by_mass(system):
         return _by_mass_matrix(system, t, z)
-    if force is None and is_small(system):
+    if is_small(system):
         here = at_start(system, t, z)
         if here.solves and here.condition < SINGULAR:
             return here.multipliers.copy()
-    values, fine = _independent(system, np.full(1, float(t)), np.asarray(z, float)[None], force)
+    values, fine = _independent(system, np.full(1, float(t)), np.asarray(z, float)[None], None)
     if not fine[0]:
         names = redundant_names(system, t, z)
         if not names and has_reaction_forces(system):

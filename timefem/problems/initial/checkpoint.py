@@ -13,14 +13,16 @@ from contextlib import ExitStack, contextmanager
 import numpy as np
 
 from ... import interrupts, validate
+from ...assembly import TimeMesh
 from ...atomic_write import real_path
 from ...errors import InputError, warn
-from ...mechanics.describe import describe, plain
+from ...mechanics.bodies.states import CanonicalState
+from ...mechanics.describe import build, describe, plain
 from ...memory import Late
 from ...solution.output import hdf5
 from ...solution.output.hdf5 import write_in_turn
-from ...solution.output.save import audit, check_audit
-from .problem import OPTIONS
+from ...solution.output.save import audit, build_element, check_audit
+from .problem import OPTIONS, InitialValueProblem
 
 nonsmooth = Late("timefem.solvers.nonsmooth.states")
 h5py = Late("h5py")  # most solves read and write no file
@@ -194,6 +196,22 @@ class Checkpoint:
             yield
         except hdf5.DAMAGE as error:
             raise InputError(f"{self.path} cannot be read as a {FORMAT}: {error!r:.200}") from None
+
+    def restored(self):
+        """Problem, element, mesh and further arguments of `solve`."""
+        facts, t, z0 = self.facts, self.arrays["t"], self.arrays["z0"]
+        if facts.get("system") is None:
+            raise InputError(f"{self.path}: the system has parts that no file can hold; rebuild the problem and call "
+                             f"solve(..., restart={str(self.path)!r})")
+        with self.understood():
+            system, element = build(facts["system"]), build_element(facts["element"])
+        if len(z0) != system.n_z:
+            raise InputError(f"{self.path}: z0 has {len(z0)} numbers, but the system needs {system.n_z}")
+        q, p = np.split(z0, 2)
+        parts = {body: system.coordinates(body) for body in system.bodies}
+        state = {body: CanonicalState(q[part], p[part]) for body, part in parts.items()}
+        settings = {name: facts[name] for name in ("driver", "window", "scaling") if name in facts}
+        return InitialValueProblem(system, state, (t[0], t[-1])), element, TimeMesh(t), settings
 
     def blocks(self, start, stop):
         """Dofs [left node | interior | right node] of elements start, ..., stop - 1, shape (n, n_local)."""

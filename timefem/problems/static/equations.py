@@ -19,7 +19,44 @@ from ...mechanics.values.quantities import sees_velocities
 from ...memory import Recent
 from ...records import frozen
 from ...sparse import sparse_lu
-from .options import OPTIONS
+from ...validate.options import Options, documented, option
+
+
+@documented
+@frozen
+class StaticOptions(Options):
+    """Thresholds of equilibria and paths of them."""
+
+    # ---- equilibrium
+    iterations: int = option(40, "iterations of Newton's method at a load")
+    tolerance: float = option(1e-11, "of the residual, relative to the forces that make it up")
+    increment: float = option(1e-9, "of the coordinates, relative to them: quadratic convergence makes it round-off")
+    furthest: float = option(1e12, "of the coordinates, that a step may go: it diverges")
+    least_step: float = option(1e-6, "step of the load, of all its way, at least")
+    least_share: float = option(1e-2, "the same of what a guess leaves unbalanced: what falls without end has none")
+    singular: float = option(2e-15, "resistance against the largest that is none; thin beams of 40 elements have 8e-15")
+    unbalanced: float = option(10.0, "resistance against the largest, over the error, that what is unbalanced may make")
+    shared: float = option(1e-12, "resistance of constraints that repeat each other, against that of the masses")
+    apart: float = option(0.1, "of what its terms are, by which a guess violates a constraint that a failure names")
+    coincide: float = option(1e-3, "of sizes, by which points that coincide are set apart; springs find back from any")
+    pivots: float = option(1e-3, "error of a solve by pivots on the diagonal, up to which their signs are counted")
+    neutral: float = option(1e-8, "way in a rigid motion, against the size of the system, that is none")
+    added_inertia: float = option(1e-4, "size of the mass that is added to singular tangents")
+    most_singular: int = option(3, "singular tangents in a row to which inertia is added, at most")
+
+    driven: float = option(0.01, "square of the rate of a drive, over that of the slowest vibration, to report")
+
+    # ---- path
+    path_iterations: int = option(12, "iterations of Newton's method at a step along a path")
+    path_distance: float = option(
+        0.3, "of the corrected point from the tangent, relative to the step: further away is another branch")
+    path_steps: int = option(2000, "steps of a path unless more are asked for")
+    path_beyond: float = option(1e-3, "of the change of load, how far ahead of a corner loads are looked at")
+    path_bisections: int = option(60, "halvings of a step at a critical point")
+
+
+OPTIONS = StaticOptions()
+
 
 _FUNCTIONS = Recent()
 
@@ -357,84 +394,6 @@ def with_inertia(equations, tangent, x, t):
     return scipy.sparse.csc_array(tangent + scipy.sparse.block_diag([mass, none]))
 
 
-# Statics from afar: long implicit steps in time with what inertia there is, until loads are carried.
-# Pseudo-transient continuation (Kelley & Keyes, SIAM J. Numer. Anal. 35, 1998): `(M / s + K) dq = -R` with the mass
-# matrix M goes down a fall where nothing resists, as of a slack rope, and becomes Newton's method as s grows.
-
-@frozen
-class RelaxationOptions:
-    """How far and how often statics go in long implicit steps in time."""
-
-    most_steps: int = 400
-    first: float = 0.02  # of the size of the system, that it falls in the first step
-    furthest: float = 0.1  # of that size, or of the way so far, that a step may go
-    endless: float = 1e3  # of that size: what falls so far is held by nothing
-    growth: float = 2.0  # of s after a step that is short enough
-    near: float = 1e-7  # of the forces, residual from which on Newton's method goes on
-
-
-RELAXATION = RelaxationOptions()
-
-
-def relaxed(equations, x, t, within=np.inf):
-    """Unknowns near an equilibrium, from far, None where none is reached; and how far coordinates fell without end.
-
-    Parameters
-    ----------
-    equations : StaticEquations
-    x : ndarray, shape (n,)
-    t : float
-        Time of the loads.
-    within : float
-        How far to go, as `furthest_of` measures it.
-
-    Returns
-    -------
-    x : ndarray or None
-    fallen : ndarray, shape (n_q,), or None
-        Changes of coordinates that go on without end.
-    """
-    options, n, system = RELAXATION, equations.n_q, equations.system
-    x = equations.with_multipliers(x, t)
-    residual, tangent, _ = equations.evaluate(x, t)
-    if not np.isfinite(residual).all():
-        return None, None
-    start, root = x[:n], equations.root
-    fall = np.abs(residual[:n] / np.sqrt(system.mass_scale)).max()
-    size = _size(equations, start, root, root * equations.ways(residual, tangent))
-    s = options.first * size / fall if fall > 0 else 1.0
-    none, forces = scipy.sparse.csc_array((equations.m, equations.m)), np.arange(equations.n) < n
-    for _ in range(options.most_steps):
-        matrix = scipy.sparse.csc_array(tangent + scipy.sparse.block_diag([equations.mass(x, t) / s, none]))
-        try:
-            step, onto = solve(equations, matrix, np.column_stack([residual * forces, residual * ~forces])).T
-        except RuntimeError:
-            s /= 4
-            continue
-        if furthest_of(equations, x[:n] - start) > within:
-            return None, None
-        gone = np.abs((x[:n] - start) * root).max()
-        if gone > options.endless * size:
-            return None, x[:n] - start
-        # what joints are apart, as supports of a rope that is longer, does not shrink with s: a part of it at a time
-        furthest, far = options.furthest * max(size, gone), np.abs(onto[:n] * root).max()
-        step = step + onto * min(1.0, furthest / (2 * far) if far > 0 else 1.0)
-        way = np.abs(step[:n] * root).max()
-        trial = equations.counted(x - step)
-        if not way <= furthest:
-            s /= 2
-            continue
-        found = equations.evaluate(trial, t)
-        if not np.isfinite(found[0]).all():
-            s /= 4
-            continue
-        x, (residual, tangent, _) = trial, found
-        if equations.error(residual, tangent, x) <= options.near:
-            return x, None
-        s *= options.growth
-    return None, None
-
-
 def furthest_of(equations, changes):
     """The largest of changes of coordinates, shape (n_q,), by the root of the mass: of the place of a body, or of what
     else it has, so that axes of space do not decide."""
@@ -442,19 +401,6 @@ def furthest_of(equations, changes):
                              for body in equations.system.bodies
                              for first in [equations.system.coordinates(body).start]])
     return np.sqrt(np.add.reduceat((equations.root * changes)**2, starts).max())
-
-
-def _size(equations, q, root, ways):
-    """By which steps are measured, by the root of the mass: distances of places from their middle, and rotations; where
-    these are rounding the `ways` that forces lead to."""
-    system, places, size = equations.system, [], np.abs(q)
-    for body in system.bodies:
-        if body.has_position and not body.helper:
-            places.append(np.arange(system.n_q)[system.coordinates(body)][:3])
-    if len({len(p) for p in places}) == 1:
-        size[places] = np.abs(q[places] - np.mean(q[places], axis=0))
-    largest = float(or_where_rounding((np.maximum(size, equations.reach) * root).max(), ways.max()))
-    return largest or np.abs(q * root).max() or root.max()
 
 
 def or_where_rounding(sizes, ways):

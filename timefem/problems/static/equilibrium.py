@@ -2,131 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
+import scipy
 
 from ... import validate
-from ...errors import known_names, named_arguments
-from ...mechanics.bodies.states import CanonicalState
-from ...mechanics.composites.along import along
-from ...mechanics.part import Part
+from ...errors import InputError, named_arguments
+from ...mechanics.bodies.generalized_body import general_position
+from ...mechanics.forces.loads import Gravity
 from ...mechanics.states.closing import warn_of_other_side
+from ...mechanics.states.consistent import assembled
 from ...mechanics.states.consistent_multipliers import redundant_names
+from ...mechanics.states.given import canonical_states, given_states, states_at_zero
+from ...mechanics.states.redundancy import drop_redundant
 from ...mechanics.system import System
+from ...mechanics.values.of_parts import not_finite, remedy_of
 from ...progress import progress as progress_bar
 from ...progress import showing
+from ...records import frozen
 from ...solution.audit import warn_of_bends
-from ...solution.invariants import consistent_multipliers
-from ...solution.joint_motion import joint_motion
 from ...solution.motion_checks import first_violated
-from ...solution.tree_joint_motion import public_names
-from ...status import RETRY, Answer, Reason, Status
-from ...types import Floats, States
+from ...status import RETRY, Reason, Status
+from ...types import States
+from .at_rest import Equilibrium, warn_where_driven, warn_where_unstable
 from .equations import (
+    OPTIONS,
     FromGuess,
+    StaticEquations,
     furthest_of,
     most_free,
     moved_most,
     or_where_rounding,
-    relaxed,
     solve,
     with_inertia,
     worst_gap,
 )
-from .options import OPTIONS
-from .stability import warn_where_driven, warn_where_unstable
-from .starts import rest_coordinates, starting, unmet_fault, without_redundant
-
-if TYPE_CHECKING:
-    from ...mechanics.body_frame import BodyFrame
-    from ...mechanics.composites.along import Along
-    from ...mechanics.composites.mesh import CurveMesh
-    from ...mechanics.part import Body, Part
-
-@dataclass(eq=False, repr=False)
-class Equilibrium(Answer):
-    """A system at rest.
-
-    Attributes
-    ----------
-    system : System
-    t : float
-        Time at which loads are taken [s].
-    q : ndarray, shape (n_q,)
-    multipliers : ndarray, shape (n_constraints,)
-        Of the constraints on configuration level, whose forces on the coordinates are `-G^T gamma`; `joint` gives
-        forces and torques of joints.
-    n_unstable : int
-        Directions in which the energy falls: 0 is stable.
-    status : Status
-        Of a failure: the coordinates are the last ones reached, and `t` the last load; they warn (`NotSolved`).
-    """
-
-    system: System
-    t: float
-    q: np.ndarray
-    multipliers: np.ndarray
-    n_unstable: int
-    status: Status
-    iterations: int = 0
-    tangent: Any = None
-
-    numbers = frozenset({"q", "multipliers", "position", "rotation_matrix", "along", "joint"})
-
-    def __repr__(self):
-        unstable = f", {self.n_unstable} unstable directions" if self.success else ""
-        return f"Equilibrium({self.system!r}, t={self.t:g}, {self.status.message}{unstable})"
-
-    @property
-    def state(self) -> dict[Body, CanonicalState]:
-        """Dict body -> `CanonicalState` at rest: the start of an initial-value problem, or a guess.
-
-        Raises
-        ------
-        InputError
-            Where no equilibrium was found.
-        """
-        self.refuse_if_failed("the equilibrium")
-        return {b: CanonicalState(vars(self)["q"][c], np.zeros(b.n_q))
-                for b in self.system.bodies for c in [self.system.coordinates(b)]}
-
-    def position(self, body: BodyFrame | str) -> np.ndarray:
-        """Centre of mass of a body or node [m], shape (3,)."""
-        body = self.system.find(body)
-        return body.position(vars(self)["q"][self.system.coordinates(body)])
-
-    def rotation_matrix(self, body: BodyFrame | str) -> np.ndarray:
-        """Rotation matrix of a body or node, shape (3, 3)."""
-        body = self.system.find(body)
-        return body.rotation_matrix(vars(self)["q"][self.system.coordinates(body)])
-
-    def joint(self, joint: Part | str) -> JointAtRest:
-        """Coordinates and reactions of a joint."""
-        values = vars(self)
-        return JointAtRest(self.system, joint, self.t, values["q"], values["multipliers"])
-
-    def along(self, beam: CurveMesh | str, s: Floats | None = None) -> Along:
-        """Positions, rotations, strains, section forces and moments along a beam or rope, at the places `s`.
-
-        Parameters
-        ----------
-        beam : Beam, Rope or str
-        s : array_like, shape (n,), optional
-            Places, as `beam.at` takes them; default: four intervals per element.
-
-        Returns
-        -------
-        Along
-            Arrays of shape (n, ...), see `timefem.mechanics.composites.along.Along`.
-
-        Raises
-        ------
-        InputError
-            When the beam is not in the system.
-        """
-        return along(self.system, beam, s, (self.t, vars(self)["q"], None))
 
 
 @named_arguments
@@ -233,7 +142,7 @@ def from_guess(equations, x, t, on_iteration=lambda iteration, norm: None):
     if found.success and found.n_unstable <= 0:
         return found
     within = furthest_of(equations, found.q - x[:equations.n_q]) if found.success else np.inf
-    start, fallen = relaxed(equations, x, t, within)
+    start, fallen = _relaxed(equations, x, t, within)
     if start is not None and (other := again(start)).success:
         return other
     if fallen is not None and found.status.reason == Reason.NOT_CONVERGED:
@@ -386,68 +295,157 @@ def _failed(equations, x, t, history, reason, detail):
     return Equilibrium(equations.system, t, x[:n].copy(), x[n:].copy(), -1, status, len(history))
 
 
-# ---- what a joint of a system at rest carries, and how it stands
+# ---- from afar: long implicit steps in time with what inertia there is, until loads are carried
+#
+# Pseudo-transient continuation (Kelley & Keyes, SIAM J. Numer. Anal. 35, 1998): `(M / s + K) dq = -R` with the mass
+# matrix M goes down a fall where nothing resists, as of a slack rope, and becomes Newton's method as s grows.
 
-class JointAtRest:
-    """Coordinates and reactions of a joint of an `Equilibrium`, as `JointMotion` tells them of a motion.
+@frozen
+class RelaxationOptions:
+    """How far and how often statics go in long implicit steps in time."""
 
-    `angle()`, `displacement()`, ... are its coordinates by their names.
+    most_steps: int = 400
+    first: float = 0.02  # of the size of the system, that it falls in the first step
+    furthest: float = 0.1  # of that size, or of the way so far, that a step may go
+    endless: float = 1e3  # of that size: what falls so far is held by nothing
+    growth: float = 2.0  # of s after a step that is short enough
+    near: float = 1e-7  # of the forces, residual from which on Newton's method goes on
 
-    Attributes
+
+RELAXATION = RelaxationOptions()
+
+
+def _relaxed(equations, x, t, within=np.inf):
+    """Unknowns near an equilibrium, from far, None where none is reached; and how far coordinates fell without end.
+
+    Parameters
     ----------
-    name : str
-    coordinates : tuple of str
-        Names of its coordinates.
+    equations : StaticEquations
+    x : ndarray, shape (n,)
+    t : float
+        Time of the loads.
+    within : float
+        How far to go, as `furthest_of` measures it.
+
+    Returns
+    -------
+    x : ndarray or None
+    fallen : ndarray, shape (n_q,), or None
+        Changes of coordinates that go on without end.
     """
+    options, n, system = RELAXATION, equations.n_q, equations.system
+    x = equations.with_multipliers(x, t)
+    residual, tangent, _ = equations.evaluate(x, t)
+    if not np.isfinite(residual).all():
+        return None, None
+    start, root = x[:n], equations.root
+    fall = np.abs(residual[:n] / np.sqrt(system.mass_scale)).max()
+    size = _size(equations, start, root, root * equations.ways(residual, tangent))
+    s = options.first * size / fall if fall > 0 else 1.0
+    none, forces = scipy.sparse.csc_array((equations.m, equations.m)), np.arange(equations.n) < n
+    for _ in range(options.most_steps):
+        matrix = scipy.sparse.csc_array(tangent + scipy.sparse.block_diag([equations.mass(x, t) / s, none]))
+        try:
+            step, onto = solve(equations, matrix, np.column_stack([residual * forces, residual * ~forces])).T
+        except RuntimeError:
+            s /= 4
+            continue
+        if furthest_of(equations, x[:n] - start) > within:
+            return None, None
+        gone = np.abs((x[:n] - start) * root).max()
+        if gone > options.endless * size:
+            return None, x[:n] - start
+        # what joints are apart, as supports of a rope that is longer, does not shrink with s: a part of it at a time
+        furthest, far = options.furthest * max(size, gone), np.abs(onto[:n] * root).max()
+        step = step + onto * min(1.0, furthest / (2 * far) if far > 0 else 1.0)
+        way = np.abs(step[:n] * root).max()
+        trial = equations.counted(x - step)
+        if not way <= furthest:
+            s /= 2
+            continue
+        found = equations.evaluate(trial, t)
+        if not np.isfinite(found[0]).all():
+            s /= 4
+            continue
+        x, (residual, tangent, _) = trial, found
+        if equations.error(residual, tangent, x) <= options.near:
+            return x, None
+        s *= options.growth
+    return None, None
 
-    def __init__(self, system: System, joint: Part | str, t: float, q: np.ndarray, multipliers: np.ndarray) -> None:
-        self._motion = joint_motion(_Still(system, t, q, multipliers), joint)
-        self.name, self.coordinates = self._motion.name, self._motion.coordinates
 
-    def __repr__(self):
-        return f"JointAtRest({self.name!r}, {', '.join(self.coordinates) or 'no coordinates'})"
-
-    def __getattr__(self, name: str) -> Any:
-        if name in self.__dict__.get("coordinates", ()):
-            return lambda: self.coordinate(name)
-        raise AttributeError(f"the joint {self.__dict__.get('name')!r} has no {name!r}{known_names(name, dir(self))}")
-
-    def __dir__(self):
-        return public_names(self)
-
-    def coordinate(self, name: str | None = None) -> float:
-        """Its coordinate of that name, the first unless given [rad or m]."""
-        return float(self._motion.coordinate(None, name)[0])
-
-    def force(self, axes: str = "space") -> np.ndarray:
-        """Force of the joint on body a, shape (3,) [N], in axes of space, of body "a" or of body "b"."""
-        return self._motion.force(None, axes)[0]
-
-    def torque(self, axes: str = "space") -> np.ndarray:
-        """Torque of the joint on body a about the point of the joint in a, shape (3,) [N m]; axes as for `force`."""
-        return self._motion.torque(None, axes)[0]
-
-    def drive(self, name: str | None = None) -> float:
-        """Force or torque along a coordinate [N or N m] of all that acts on it."""
-        return float(self._motion.drive(None, name)[0])
+def _size(equations, q, root, ways):
+    """By which steps are measured, by the root of the mass: distances of places from their middle, and rotations; where
+    these are rounding the `ways` that forces lead to."""
+    system, places, size = equations.system, [], np.abs(q)
+    for body in system.bodies:
+        if body.has_position and not body.helper:
+            places.append(np.arange(system.n_q)[system.coordinates(body)][:3])
+    if len({len(p) for p in places}) == 1:
+        size[places] = np.abs(q[places] - np.mean(q[places], axis=0))
+    largest = float(or_where_rounding((np.maximum(size, equations.reach) * root).max(), ways.max()))
+    return largest or np.abs(q * root).max() or root.max()
 
 
-class _Still:
-    """The one state of a system at rest, as joints look at solutions."""
+# ---- where a search begins
 
-    def __init__(self, system, t, q, multipliers):
-        self.system, self.t, self.fields = system, np.array([float(t)]), {}
-        self.z = np.concatenate([q, np.zeros(system.n_q)])[None]
-        self._multipliers = np.concatenate([multipliers, np.zeros(len(multipliers))])
+def rest_coordinates(system, guess, t):
+    """Coordinates (n_q,) of a guess, or of the shapes at rest."""
+    guess = {} if guess is None else guess
+    if isinstance(guess, dict):
+        guess = guess | states_at_zero(system, guess)
+    given = given_states(system, canonical_states(system, guess, t))
+    return np.concatenate([s.q for _, s in given.values()])
 
-    def __call__(self, t, *, side="right"):
-        return np.broadcast_to(self.z[0], (*np.shape(t), self.z.shape[1]))
 
-    def _constraint_forces(self, t):
-        return consistent_multipliers(self, t)
+def without_redundant(system, q, t):
+    """The system without constraints that are redundant, where it is to be, and the coordinates where that was settled.
+    """
+    if system.redundant != "drop":
+        return system, q
+    q = assembled(system, t, q, np.ones(system.n_q))
+    return drop_redundant(system, t, np.append(q, np.zeros(system.n_q))), q
 
-    def _pressed_forces(self, t):
-        return {}
 
-    def multipliers(self, t, kind=None):
-        return np.broadcast_to(self._multipliers, (*np.shape(t), len(self._multipliers)))
+def starting(system, q, t):
+    """The equations of a system at rest, and the unknowns near the coordinates q (n_q,)."""
+    equations, x = StaticEquations(system), np.append(q, np.zeros(system.n_constraints))
+    return equations, x if _is_finite(equations, x, t) else _apart(equations, x, t)
+
+
+def _is_finite(equations, x, t):
+    with np.errstate(all="ignore"):
+        residual, tangent, _ = equations.evaluate(x, t)
+    return bool(np.isfinite(residual).all() and np.isfinite(tangent.data).all())
+
+
+def _apart(equations, x, t):
+    """x with bodies a little apart whose points coincide, where the force of a spring has no direction.
+
+    Along the weight, which is the way that they hang.
+    """
+    system, moved = equations.system, x.copy()
+    z = np.append(x[:equations.n_q], np.zeros(equations.n_q))
+    parts, sizes = list(not_finite(system, t, z)), equations.sizes(x[:equations.n_q])
+    pull = next((part.acceleration for part in system.parts if isinstance(part, Gravity)), np.zeros(3))
+    for i, body in enumerate(dict.fromkeys(frame.body for part in parts for frame in part.frames), 1):
+        if body is not None and body.has_position:
+            places = np.arange(equations.n_q)[system.coordinates(body)][:3]
+            way = pull[:len(places)] if np.any(pull[:len(places)]) else general_position(len(places))
+            moved[places] += i * OPTIONS.coincide * sizes[places].max() * way / np.linalg.norm(way)
+    if not _is_finite(equations, moved, t):
+        for part in parts:
+            raise InputError(f"{system.label(part)} is not finite at the guess, t = {t:g}: "
+                             f"{remedy_of(system, part, t, z)}")
+    return moved
+
+
+def unmet_fault(equations, t, x):
+    """The `Status` where no coordinates near x (n,) hold the constraints, without which nothing is at rest; or None."""
+    try:
+        assembled(equations.system, t, x[:equations.n_q], np.ones(equations.n_q))
+    except InputError as error:
+        gap = worst_gap(equations, *equations.evaluate(x, t)[:2], x)
+        message = f"{Reason.NOT_CONVERGED} at the load of t = {t:g}: {gap + '; ' if gap else ''}{error}"
+        return Status(False, Reason.NOT_CONVERGED, message, None, t)
+    return None

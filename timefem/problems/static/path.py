@@ -22,10 +22,8 @@ from ...progress import progress as progress_bar
 from ...solution.audit import warn_of_bends
 from ...status import Answer, Reason, Status
 from ...types import Floats, States
-from .equations import bordered, solve
-from .equilibrium import dropped_fault, from_guess, newton, undetermined
-from .options import OPTIONS
-from .starts import rest_coordinates, starting, without_redundant
+from .equations import OPTIONS, bordered, solve
+from .equilibrium import dropped_fault, from_guess, newton, rest_coordinates, starting, undetermined, without_redundant
 
 if TYPE_CHECKING:
     from ...mechanics.body_frame import BodyFrame

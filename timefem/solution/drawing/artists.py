@@ -7,7 +7,7 @@ import numpy as np
 from ...display import COLOURS, STYLES
 from ...errors import InputError
 from ..joint_motion import joint_fields
-from .options import OPTIONS
+from ..options import DRAWING
 from .plots import lines_over_time
 
 WIDTHS = {"joint": dict(marker="o", markersize=4, linestyle=""), "rod": dict(linewidth=1.5),
@@ -54,9 +54,9 @@ def fit_axes(ax, points, view, labels=True):
         axis.set_label_text(f"${name}$ [m]")
         beside = view.flat and k == view.up  # numbers that stand upright
         seen = [extent[j] for j in range(3) if j != k and not (view.flat and abs(view.camera[2][j]) > 0.5)]
-        far = min(extent.max() / max(seen), OPTIONS.most_pad)  # mplot3d shrinks pads with the scene across the axis
-        axis.set_tick_params(pad=(26 if beside else 13) * far - OPTIONS.tick_pad)
-        axis.labelpad = (57 if beside else 34) * far - OPTIONS.label_pad
+        far = min(extent.max() / max(seen), DRAWING.most_pad)  # mplot3d shrinks pads with the scene across the axis
+        axis.set_tick_params(pad=(26 if beside else 13) * far - DRAWING.tick_pad)
+        axis.labelpad = (57 if beside else 34) * far - DRAWING.label_pad
         if view.flat:  # to the left and below
             axis.set_ticks_position("lower")
             axis.set_label_position("lower")
@@ -81,7 +81,7 @@ def fill(ax, points, region):
     side, middle = 1.15 * max(room * size) / size, np.array([left, bottom]) + np.array(room) / 2
     ax.patch.set_visible(False)  # larger than the region, so that nothing is cut
     aspect, zoom, centre = np.array(ax._box_aspect), 0.8, middle
-    for _ in range(OPTIONS.filling):
+    for _ in range(DRAWING.filling):
         ax.set_box_aspect(aspect, zoom=zoom)
         ax.set_position((*(centre - side / 2), *side))
         corners = extent(ax, points)
@@ -140,7 +140,7 @@ class Artists:
         from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
         if body.faces:
-            smooth = len(body.points) > OPTIONS.smooth_corners
+            smooth = len(body.points) > DRAWING.smooth_corners
             faces = Poly3DCollection([body.points[list(f)] for f in body.faces], edgecolor="none" if smooth else "0.15",
                                      facecolor=(*to_rgb(colour), self.shade), linewidth=0.8)
             return self.ax.add_collection3d(faces)
@@ -172,7 +172,7 @@ class Artists:
         for link, line in zip(self.scene.links, self.links, strict=True):
             points = link.points[n] + aside
             if link.kind == "spring":
-                points = coil(*points, OPTIONS.spring_radius * self.scene.length)
+                points = coil(*points, DRAWING.spring_radius * self.scene.length)
             line.set_data_3d(*points.T)
 
 
@@ -185,8 +185,8 @@ def coil(a, b, radius):
     across = np.cross(along / length, np.eye(3)[np.abs(along).argmin()])
     across /= np.linalg.norm(across)
     third = np.cross(along / length, across)
-    s = np.linspace(0, 1, 12 * OPTIONS.spring_turns + 1)
-    angle = 2 * np.pi * OPTIONS.spring_turns * s
+    s = np.linspace(0, 1, 12 * DRAWING.spring_turns + 1)
+    angle = 2 * np.pi * DRAWING.spring_turns * s
     round_it = radius * (np.outer(np.cos(angle), across) + np.outer(np.sin(angle), third))
     return np.concatenate([a[None], a + np.outer(0.1 + 0.8 * s, along) + round_it, b[None]])
 

@@ -13,8 +13,8 @@ from ...atomic_write import check_writable, write_text
 from ...display import COLOURS, STYLES
 from ...errors import InputError
 from ..joint_motion import joint_motion
+from ..options import DRAWING
 from .artists import fill
-from .options import OPTIONS
 from .plots import new_axes
 from .scene import make_scene
 from .snapshots import Snapshots
@@ -48,7 +48,7 @@ def plot_phase(solution, *what, times=None, ax=None):
         For names that are unknown, or coordinates of several units.
     """
     if times is None:
-        n = min(OPTIONS.phase_per_element * (len(solution.t) - 1), OPTIONS.phase_points) + 1
+        n = min(DRAWING.phase_per_element * (len(solution.t) - 1), DRAWING.phase_points) + 1
         times = np.linspace(solution.t[0], solution.t[-1], n)
     curves = [curve for name in what for curve in _curves(solution, name, times)] or _default(solution, times)
     units = list(dict.fromkeys(unit for *_, unit in curves))
@@ -154,10 +154,10 @@ def _page(plt, solution, times):
         times = np.linspace(solution.t[0], solution.t[-1], times) if len(solution.t) > 1 else solution.t
     plots, picture = _plots(solution), _picture(solution, times)
     beside, height, below = _layout(picture, len(plots))
-    figure = plt.figure(figsize=(OPTIONS.page_width, height))
-    left = OPTIONS.picture_width / OPTIONS.page_width if beside else 0.0
+    figure = plt.figure(figsize=(DRAWING.page_width, height))
+    left = DRAWING.picture_width / DRAWING.page_width if beside else 0.0
     figure.set_layout_engine("constrained", rect=(left, 0, 1 - left, 1 if beside else below / height),
-                             w_pad=OPTIONS.margin, h_pad=OPTIONS.margin)
+                             w_pad=DRAWING.margin, h_pad=DRAWING.margin)
     rows = [[plot] for plot in plots] if beside else _rows(plots)
     grid = figure.add_gridspec(len(rows), 1)
     for row, spec in zip(rows, grid, strict=True):
@@ -167,9 +167,9 @@ def _page(plt, solution, times):
         bottom, wide = (0.0, left) if beside else (below / height, 1.0)
         ax = figure.add_axes((0, bottom, wide, 1 - bottom), projection="3d")
         picture.draw(ax)
-        figure.text(wide / 2, 1 - OPTIONS.margin / height, picture.title, ha="center", va="top")
-        x, y = OPTIONS.margin / OPTIONS.page_width, OPTIONS.margin / height
-        fill(ax, picture.everything, (x, bottom + y, wide - 2 * x, 1 - bottom - 2 * y - OPTIONS.title_height / height))
+        figure.text(wide / 2, 1 - DRAWING.margin / height, picture.title, ha="center", va="top")
+        x, y = DRAWING.margin / DRAWING.page_width, DRAWING.margin / height
+        fill(ax, picture.everything, (x, bottom + y, wide - 2 * x, 1 - bottom - 2 * y - DRAWING.title_height / height))
     return figure
 
 
@@ -199,14 +199,14 @@ def _picture(solution, times):
 
 def _layout(picture, n):
     """Whether the picture is beside n plots, the height of the page, and that of the plots below [in]."""
-    below = OPTIONS.row_height * len(_rows(range(n)))
+    below = DRAWING.row_height * len(_rows(range(n)))
     if picture is None:
         return False, below, below
-    room, shape = OPTIONS.title_height + 2 * OPTIONS.margin, picture.shape
-    high = min(OPTIONS.page_width * shape, OPTIONS.picture_height)
-    tall = max(OPTIONS.picture_width * shape + room, 0.85 * OPTIONS.row_height * n)
-    beside = min(1.0, OPTIONS.picture_width * shape / (tall - room)) if tall <= OPTIONS.page_width else 0.0
-    filled = high / (OPTIONS.page_width * shape), beside
+    room, shape = DRAWING.title_height + 2 * DRAWING.margin, picture.shape
+    high = min(DRAWING.page_width * shape, DRAWING.picture_height)
+    tall = max(DRAWING.picture_width * shape + room, 0.85 * DRAWING.row_height * n)
+    beside = min(1.0, DRAWING.picture_width * shape / (tall - room)) if tall <= DRAWING.page_width else 0.0
+    filled = high / (DRAWING.page_width * shape), beside
     if picture.spacing or filled[0] >= filled[1]:
         return False, below + high + room, below
     return True, tall, 0.0
@@ -214,7 +214,7 @@ def _layout(picture, n):
 
 def _rows(plots):
     """Plots in rows of nearly equal length."""
-    n = -(-len(plots) // OPTIONS.plots_in_a_row)
+    n = -(-len(plots) // DRAWING.plots_in_a_row)
     return [list(part) for part in np.array_split(np.array(plots, object), n)]
 
 
@@ -311,4 +311,4 @@ def _quaternions_along(rotation):
 
 
 def _numbers(values):
-    return [float(f"{value:.{OPTIONS.digits}g}") for value in np.ravel(values)]
+    return [float(f"{value:.{DRAWING.digits}g}") for value in np.ravel(values)]

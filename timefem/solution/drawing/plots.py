@@ -12,7 +12,7 @@ from ...display import COLOURS, STYLES
 from ...mechanics.composites.along import along
 from ...mechanics.composites.mesh import CurveMesh
 from ...records import frozen
-from .options import OPTIONS
+from ..options import DRAWING
 
 
 def plot_energy(solution, ax=None, by_part=False):
@@ -48,8 +48,8 @@ def plot_energy(solution, ax=None, by_part=False):
 
 def _largest(parts):
     """Of many energies over time those that change most, and the sum of the others."""
-    names = sorted(parts, key=lambda name: -np.ptp(parts[name]))[:OPTIONS.most_energies - 1]
-    if len(parts) <= OPTIONS.most_energies:
+    names = sorted(parts, key=lambda name: -np.ptp(parts[name]))[:DRAWING.most_energies - 1]
+    if len(parts) <= DRAWING.most_energies:
         return parts
     others = {name: values for name, values in parts.items() if name not in names}
     return {name: parts[name] for name in parts if name in names} | {f"{len(others)} others": sum(others.values())}
@@ -88,14 +88,14 @@ def plot_constraints(solution, ax=None):
     matplotlib.axes.Axes
     """
     levels = [np.abs(r).max(axis=-1, initial=0.0) for r in solution.constraints()]
-    lines = {f"{name} level": np.maximum(r, OPTIONS.floor)
+    lines = {f"{name} level": np.maximum(r, DRAWING.floor)
              for name, r in zip(("configuration", "velocity"), levels, strict=True)}
     ax = lines_over_time(ax, solution.t, lines, "largest constraint residual [SI units]")
     ax.set_yscale("log")
-    ax.set_ylim(OPTIONS.floor / 3, 10 * max(max(r.max() for r in lines.values()), 1e-13))
-    if any(np.any(r < OPTIONS.floor) for r in levels):
-        ax.axhline(OPTIONS.floor, color="0.7", linewidth=0.8, zorder=0)
-        ax.annotate(f"zeros are drawn at {OPTIONS.floor:.0e}", (0.99, OPTIONS.floor), xytext=(0, 3),
+    ax.set_ylim(DRAWING.floor / 3, 10 * max(max(r.max() for r in lines.values()), 1e-13))
+    if any(np.any(r < DRAWING.floor) for r in levels):
+        ax.axhline(DRAWING.floor, color="0.7", linewidth=0.8, zorder=0)
+        ax.annotate(f"zeros are drawn at {DRAWING.floor:.0e}", (0.99, DRAWING.floor), xytext=(0, 3),
                     xycoords=("axes fraction", "data"), textcoords="offset points", ha="right", fontsize="small",
                     color="0.4")
     return ax
@@ -187,7 +187,7 @@ def outline(section):
         return np.zeros((0, 2))
     if shape == "rectangle":
         return np.array([(1, 1), (-1, 1), (-1, -1), (1, -1)]) * np.array(sizes) / 2
-    angle = 2 * np.pi * np.arange(OPTIONS.circle_corners) / OPTIONS.circle_corners
+    angle = 2 * np.pi * np.arange(DRAWING.circle_corners) / DRAWING.circle_corners
     return sizes[0] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
@@ -210,7 +210,7 @@ def curves_of(system, state):
 
 def _curves(system, beam, state):
     several, q = len(beam.legs) > 1, state[1]
-    n = min(OPTIONS.curve_stations, OPTIONS.curve_per_element * beam.n_elements) + 1
+    n = min(DRAWING.curve_stations, DRAWING.curve_per_element * beam.n_elements) + 1
     for j in range(len(beam.legs)):
         a = along(system, beam, j + np.linspace(0, 1, n), state)
         # the last station is the first one of the next curve, with the section of this one
@@ -258,7 +258,7 @@ def plot_controls(solution, ax=None):
         lines_over_time(one, times, lines, what + f" [{unit}]" * bool(unit), looks)
         _draw_bounds(one, one.get_lines(), bounds[list(columns.values())])
         if n:  # scales of their own, beside each other
-            one.spines["right"].set_position(("outward", OPTIONS.scales_apart * (n - 1)))
+            one.spines["right"].set_position(("outward", DRAWING.scales_apart * (n - 1)))
             one.grid(False)
     drawn = [(line, unit) for one, unit in zip(axes, by_unit, strict=True) for line in one.get_lines()
              if not line.get_label().startswith("_")]

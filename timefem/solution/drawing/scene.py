@@ -7,7 +7,7 @@ import numpy as np
 from ... import validate
 from ...errors import InputError
 from ...records import frozen
-from .options import OPTIONS
+from ..options import DRAWING
 from .plots import curves_of, has_surface
 
 # ---- from where a motion is looked at
@@ -65,12 +65,12 @@ class View(NamedTuple):
             elevation, azimuth = validate.array("view", view, (2,))
             return cls(up, sign, float(elevation), float(azimuth))
         extent = np.ptp(points, axis=0)
-        flat = np.flatnonzero(extent <= OPTIONS.flat * extent.max())
+        flat = np.flatnonzero(extent <= DRAWING.flat * extent.max())
         if extent.max() and len(flat) == 1 and flat[0] != up:
             right = 3 - up - flat[0]
             view = cls.along(right, up)
             return view if sign > 0 else view._replace(sign=-1, azimuth=view.azimuth + 180)  # right stays right
-        return cls(up, sign, sign * OPTIONS.elevation, OPTIONS.azimuth)
+        return cls(up, sign, sign * DRAWING.elevation, DRAWING.azimuth)
 
     @classmethod
     def along(cls, right, up):
@@ -206,7 +206,7 @@ def make_scene(solution, times=None, view=None, up=None, traces=True):
         When no element was solved, times do not increase, or no body has a position in space.
     """
     if times is None:
-        times = np.linspace(solution.t[0], solution.t[-1], OPTIONS.frames)
+        times = np.linspace(solution.t[0], solution.t[-1], DRAWING.frames)
     times = validate.array("times", np.atleast_1d(times), (None,))
     if not len(times) or np.any(np.diff(times) <= 0):
         raise InputError("times must increase")

@@ -14,8 +14,8 @@ from ...atomic_write import as_path, check_writable, ending_of, replacing
 from ...display import COLOURS, STYLES
 from ...errors import InputError, MissingBackend
 from ...mechanics.shapes import box
+from ..options import DRAWING
 from .artists import Artists, axes3d, fill, fit_axes
-from .options import OPTIONS
 from .scene import make_scene, traces_of
 
 PARTS = 0.25, 0.5, 0.75, 1.0  # of the way from the centre of a body to its outline, and along rods
@@ -62,7 +62,7 @@ def plot_snapshots(solution, times, body=None, ax=None, spacing=None, view=None,
     if whole:
         ax.set_title("")
         ax.figure.suptitle(picture.title, fontsize="medium", wrap=True, y=0.985, va="top")
-        fill(ax, picture.everything, (0.02, 0.02, 0.96, 0.96 - OPTIONS.snapshot_title / ax.figure.get_figheight()))
+        fill(ax, picture.everything, (0.02, 0.02, 0.96, 0.96 - DRAWING.snapshot_title / ax.figure.get_figheight()))
     else:
         ax.set_title(picture.title, fontsize="medium", wrap=True)
     return ax
@@ -195,14 +195,14 @@ def places_of_names(outlines, inside, view, beside):
         return [x.mean(axis=0) + (low - x.mean(axis=0) @ page[1]) * page[1] for x in outlines]
     flat, found, taken = [x @ page.T / extent for x in inside], [], np.zeros((0, 2))
     for n, x in enumerate(outlines):
-        near = np.linspace(0, len(x) - 1, min(len(x), OPTIONS.time_points)).astype(int)
-        steps = OPTIONS.time_aside * np.tile(AROUND, (len(near), 1))
+        near = np.linspace(0, len(x) - 1, min(len(x), DRAWING.time_points)).astype(int)
+        steps = DRAWING.time_aside * np.tile(AROUND, (len(near), 1))
         places = np.repeat(x[near] @ page.T / extent, len(AROUND), axis=0) + steps
         others = np.concatenate([*flat[:n], *flat[n + 1:], taken])
         room = scipy.spatial.cKDTree(others).query(places)[0]
-        room[scipy.spatial.cKDTree(flat[n]).query(places)[0] < OPTIONS.time_own] = -1.0  # upon its own snapshot
+        room[scipy.spatial.cKDTree(flat[n]).query(places)[0] < DRAWING.time_own] = -1.0  # upon its own snapshot
         best = int(np.argmax(room))
-        if room[best] < OPTIONS.time_others:
+        if room[best] < DRAWING.time_others:
             found.append(None)
             continue
         taken = np.concatenate([taken, places[best:best + 1] + [[-0.03, 0], [0, 0], [0.03, 0]]])  # names are wide
@@ -221,7 +221,7 @@ def name_time(ax, t, place, below):
 WRITERS = {".gif": "pillow", ".mp4": "ffmpeg"}
 
 
-def animate(solution, path=None, times=None, fps=OPTIONS.frames_per_second, traces=True, view=None, up=None):
+def animate(solution, path=None, times=None, fps=DRAWING.frames_per_second, traces=True, view=None, up=None):
     """A film of the bodies, joints, rods, springs and ropes of a solution.
 
     Bodies with a `size` have their `shape` in it, other rigid bodies are their three axes, point masses are balls.

@@ -20,12 +20,12 @@ from ... import interrupts, validate
 from ...errors import InputError, NamedArguments
 from ...records import frozen
 from ...status import Reason, Status
+from ..nonlinear.options import InteriorPointOptions
 from ..nonlinear.program import Answer, failed, not_finite, placed
 from . import bounds_loops as loops
 from .barrier import Barrier, BarrierParameter, Errors, Scaled, inside
 from .kkt import KktMatrix, SearchDirection
 from .line_search import ROUNDING, Filter, Iterate, LineSearch, Restoration
-from .options import InteriorPointOptions
 
 if TYPE_CHECKING:
     from ..nonlinear.program import NonlinearProgram

@@ -4,9 +4,8 @@ import numpy as np
 
 from ... import sparse
 from ...parallel import OverRanks
-from ..nonlinear.options import OPTIONS
+from ..nonlinear.options import OPTIONS, InteriorPointOptions
 from . import bounds_loops as loops
-from .options import InteriorPointOptions
 
 
 class Bounds:

@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..nonlinear.options import InteriorPointOptions
 from . import bounds_loops as loops
 from .block_ldl import BlockLDL, SharedLDL
-from .options import InteriorPointOptions
 
 
 class KktMatrix:

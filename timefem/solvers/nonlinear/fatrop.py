@@ -22,9 +22,8 @@ from ...errors import InputError, NamedArguments
 from ...records import frozen
 from ...status import Reason, Status
 from ..interior_point.barrier import inside
-from ..interior_point.options import InteriorPointOptions
 from .callbacks import Centred, called, guarded, refused_options, sparsity
-from .options import OPTIONS
+from .options import OPTIONS, InteriorPointOptions
 from .program import Answer, failed, not_finite, optimality_error, placed
 
 if TYPE_CHECKING:
