@@ -11,7 +11,8 @@ from scipy.optimize import nnls
 import timefem as tf
 from tests.nonsmooth.contact_scenes import AXIS, DOWN, G, solved
 from timefem.solvers.nonsmooth import sharing
-from timefem.solvers.nonsmooth.sharing import within_limits
+from timefem.solvers.nonsmooth.sharing import CLOSED, within_limits
+from timefem.solvers.nonsmooth.states import InMode, contacts_of
 
 
 @pytest.mark.long
@@ -218,3 +219,14 @@ def test_a_capstan():
         both = np.cos(d) + friction * np.sin(d), np.cos(d) - friction * np.sin(d)
         assert ratios[-1] == pytest.approx((both[0] / both[1])**n, rel=1e-10)
     assert (4 * ratios[1] - ratios[0]) / 3 == pytest.approx(np.exp(friction * angle), rel=1e-3)
+
+
+def test_rows_that_repeat_each_other_at_a_later_state_have_the_least_forces():
+    """A bead in a wedge whose sides are parallel at its tip: there both carry half of it, and LAPACK found no force."""
+    bead = tf.PointMass(2.0, name="bead")
+    sides = [tf.SurfaceContact(bead, formula=formula) for formula in ("x[2]", "x[2] - x[0]**2")]
+    contacts = contacts_of(tf.System([bead, *sides], gravity=(0, 0, -G)))
+    q = np.array([[0.1, 0, 0], [0, 0, 0]])
+    states = contacts.at(np.zeros(2), q, np.zeros((2, 3)))
+    forces = InMode(states, (CLOSED, CLOSED), np.ones((2, 2))).forces
+    np.testing.assert_allclose(forces[:, :, 0], [[2 * G, 0], [G, G]], rtol=0, atol=1e-12)

@@ -16,7 +16,7 @@ from .modes import Mode, ModeSystem, Piece
 from .node import NodeLaw, event, fallback_event
 from .options import CONTACT
 from .search import Search
-from .sharing import ALONG_GIVEN, BEGINS, CLOSED, HELD, HOLDS, OPEN, SLIDES, STICKS, held
+from .sharing import ALONG_GIVEN, BEGINS, CLOSED, HELD, HOLDS, OPEN, SLIDES, STICKS, held, resting
 from .states import contacts_of
 
 
@@ -385,17 +385,17 @@ class ContactMarch(EventElements):
             # the error of the method, as on a curved surface: what is closed does not strike
             states = self._projected(states, law.consistent(states, before)[0])
         states, struck = self._impact(states, touching, length)
-        given = {}
+        given, ends = {}, [*slips, *stops]
+        if ends:  # what is left across where slips stop, and where they begin, is not a slip
+            still = self.modes.copy()
+            still[ends] = STICKS
+            states = self._projected(states, law.consistent(states, still)[0])
         if slips:
             here = self._in_mode(states)
             for c in slips:
                 along = here.forces[0, c, 1:]
                 if along.any():
                     given[c] = -along / np.hypot(*along)
-        if stops:  # what is left across is not a slip
-            still = self.modes.copy()
-            still[list(stops)] = STICKS
-            states = self._projected(states, law.consistent(states, still)[0])
         found = law.modes(states, touching, length, opens, given)
         if found is None:
             hit = law.jam(states, touching) if len(touching) else None
@@ -468,6 +468,8 @@ class ContactMarch(EventElements):
         """Go on in these modes, with velocities that hold them."""
         modes = held(states, modes, directions, np.hypot(*states.gamma[0, :, 1:].T) <= self.law.still)
         velocity, sharing = self.law.consistent(states, modes)
+        if (modes == BEGINS).any():  # from no slip at all: else it might be one back
+            velocity, _ = self.law.consistent(states, resting(modes))
         self._projected(states, velocity)
         self.modes, self.directions, self.pace.entered = modes, directions, self.n_elements
         line = self.contacts.n_slip == 1

@@ -274,6 +274,11 @@ def _widest(given, limit, free):
     return x[:, :n]
 
 
+def resting(modes):
+    """Modes in which slips have not begun yet."""
+    return np.where(modes == BEGINS, STICKS, modes)
+
+
 def held(states, modes, directions, slow):
     """Modes with HELD of contacts that would slide, by their forces, but for others that are closed or stick.
 

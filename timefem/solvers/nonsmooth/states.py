@@ -489,7 +489,12 @@ def directions(slip, sign, turns):
 
 
 def solved(matrix, right):
-    """Solutions of square systems, with rows and columns scaled alike."""
+    """Solutions of square systems, with rows and columns scaled alike; the least ones where rows repeat others, as they
+    may at states after the first."""
     scale = 1 / np.sqrt(np.maximum(np.abs(np.einsum("nii->ni", matrix)), 1e-300))
     scaled = scale[:, :, None] * matrix * scale[:, None, :]
-    return scale * np.linalg.solve(scaled, (scale * right)[:, :, None])[:, :, 0]
+    right = (scale * right)[:, :, None]
+    try:
+        return scale * np.linalg.solve(scaled, right)[:, :, 0]
+    except np.linalg.LinAlgError:
+        return scale * (np.linalg.pinv(scaled, rcond=RANK.dependent) @ right)[:, :, 0]

@@ -11,7 +11,7 @@ from ...nonlinear.newton import Newton
 from .. import events
 from ..modes import Marching, Mode, ModeSystem, element_of, rubbing
 from ..options import CONTACT
-from ..sharing import ALONG_GIVEN, BEGINS, CLOSED, HOLDS, OPEN, SLIDES, STICKS, shared, without_contacts
+from ..sharing import ALONG_GIVEN, BEGINS, CLOSED, HOLDS, OPEN, SLIDES, STICKS, resting, shared, without_contacts
 from ..states import InMode
 from .tangents import CONTACTS, FORCES, IMPACT, VELOCITY, Rows, force_solve, impact_solve, numbers_of, velocity_solve
 
@@ -95,13 +95,14 @@ class NodeTangents:
         for event in sol.events:
             if event.node == node and event.kind in (events.IMPACT, events.JAM):
                 v = self._impact(steps, t, q, v, event)
-        stopped = [c for m, kind, c in sol.located if m == node and kind == events.STICKS]
+        stopped = [c for m, kind, c in sol.located if m == node and kind in (events.STICKS, events.SLIPS)]
         if stopped:
             modes = before.copy()
             modes[stopped] = STICKS
             v = self._project(steps, t, q, v, modes)
-        if len(own.mode.sharing.own):
-            v = self._project(steps, t, q, v, np.array(own.mode.modes), own.mode.sharing)
+        modes = np.array(own.mode.modes)
+        if (modes != OPEN).any():
+            v = self._project(steps, t, q, v, resting(modes), None if BEGINS in modes else own.mode.sharing)
         _, momenta = velocity_solve(self._velocity, t, q, v, self._identity)
         return NodeTangent(own.plan, solve, steps, momenta, contacts.helpers, np.concatenate(speeds))
 
