@@ -139,3 +139,16 @@ def test_a_state_of_a_coarse_motion_of_a_motor_is_a_start_when_assembled():
     problem = tf.InitialValueProblem(system, sol.z[-1], (1.0, 2.0), assemble=True)
     assert np.abs(problem.z0 - sol.z[-1])[:7].max() < 1e-3
     assert tf.solve(problem, tf.MixedGalerkin(1), 8, progress=False).success
+
+
+def test_a_start_that_was_found():
+    """Of an equilibrium and of a periodic motion, as they are; one that failed is refused."""
+    bob = tf.PointMass(2.0, name="bob")
+    system = tf.System([bob, tf.Spring(bob, stiffness=50.0, length=1.0)], gravity=(0, 0, -9.81))
+    rest = tf.equilibrium(system, {bob: tf.Pose((0, 0, -1.1))})
+    assert np.array_equal(tf.InitialValueProblem(system, rest, (0, 1)).z0, np.append(rest.q, np.zeros(3)))
+    orbit = tf.periodic(system, {bob: tf.Pose((0, 0, rest.q[2] - 0.1))}, 2 * np.pi / 5, n_elements=10, progress=False)
+    assert np.array_equal(tf.InitialValueProblem(system, orbit, (0, 1)).z0, orbit.solution.z[0])
+    free = tf.equilibrium(tf.System([bob], gravity=(0, 0, -1)), {})
+    with pytest.raises(tf.InputError, match="equilibrium"):
+        tf.InitialValueProblem(free.system, free, (0, 1))

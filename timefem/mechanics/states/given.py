@@ -22,6 +22,11 @@ def states_of(system, z):
     return {body: CanonicalState(*system.local_state(body, z)) for body in system.bodies}
 
 
+def plain_state(state):
+    """A given state, of an `Equilibrium` and others that have a `state` the dict of that."""
+    return state.state if isinstance(getattr(type(state), "state", None), property) else state
+
+
 def canonical_states(system, state, t, approximate=False):
     """The states that a user gave, with a `CanonicalState` for each body without a position, such as a
     `GeneralizedBody`, and for all of a whole state z; see `InitialValueProblem`. Coordinates of joints that are
@@ -34,6 +39,7 @@ def canonical_states(system, state, t, approximate=False):
     """
     if isinstance(state, np.ndarray):
         return states_of(system, validate.array("state", state, (system.n_z,)))
+    state = plain_state(state)
     asked, state = state, resolved_states(system, state)
     generalized = [body for body in system.bodies if not (body.has_position or body.helper)]
     if isinstance(state, Coordinates | CanonicalState) and len(system.bodies) == 1:

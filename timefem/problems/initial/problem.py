@@ -14,7 +14,14 @@ from ...mechanics.bodies.states import Pose
 from ...mechanics.parts import is_joint
 from ...mechanics.states.assemble import assemble as assembled
 from ...mechanics.states.closing import warn_of_other_side
-from ...mechanics.states.given import GivenStates, by_joints_of_trees, canonical_states, given_states, resolved_states
+from ...mechanics.states.given import (
+    GivenStates,
+    by_joints_of_trees,
+    canonical_states,
+    given_states,
+    plain_state,
+    resolved_states,
+)
 from ...mechanics.system import System
 from ...mechanics.time_formulas import check_integrable
 from ...mechanics.values.at_start import at_start, constraint_sizes, constraints_at
@@ -62,7 +69,7 @@ class InitialValueProblem(NamedArguments):
     Parameters
     ----------
     system : System
-    state : dict or ndarray, shape (n_z,)
+    state : dict, Equilibrium or ndarray, shape (n_z,)
         Body (or its name) -> `Pose`, or `CanonicalState` for coordinates and momenta as they are. Bodies left out
         rest at the origin in the reference orientation. A `GeneralizedBody` takes `Coordinates` or a `CanonicalState`
         and cannot be left out; these may stand for the dict when there is no other body. With joints among the keys,
@@ -105,7 +112,7 @@ class InitialValueProblem(NamedArguments):
 
     def _take(self, system, state, t_span):
         poses = self._poses if state is self._state else None
-        self.system, self._state, self.t_span, self._poses = system, state, t_span, None
+        self.system, self._state, self.t_span, self._poses = system, plain_state(state), t_span, None
         if isinstance(state, np.ndarray) and not self._assemble:
             self.z0 = validate.array("start", state, (system.n_z,))
         elif poses is not None and len(poses) == len(system.bodies):  # of bodies with other numbers
