@@ -1,5 +1,6 @@
 """Schemes of users in model files: by their name in the table of elements, and with fields of their class."""
 
+import json
 from dataclasses import dataclass
 
 import casadi as ca
@@ -76,7 +77,11 @@ def test_fields_in_files(stated, element, tmp_path, capsys):
         saved = tmp_path / "by.h5"
         assert cli.main(["run", str(path), *options, "--output", str(saved)]) == 0
         np.testing.assert_array_equal(tf.load(saved).z, expected.z)
-    capsys.readouterr()
+    shown = "blended, weight 0.75, implicit True, degree" if element == Blended(0.75, True) else f"{element.name}, "
+    assert shown in capsys.readouterr().out
+    assert cli.main(["run", str(path), "--json"]) == 0
+    fields = {"weight": element.weight, "implicit": element.implicit} if element.name == "blended" else None
+    assert json.loads(capsys.readouterr().out).get("fields") == fields
 
 
 @pytest.mark.parametrize("stated, message", [

@@ -1,6 +1,7 @@
 """What the commands of `timefem` tell, facts as plain data, tables, JSON and the figure, and the files they write."""
 
 import ctypes
+import dataclasses
 import errno
 import json
 import math
@@ -24,7 +25,7 @@ from ..memory import Late
 from ..parallel import launched_ranks
 from ..problems.kinds import KINDS, kind_of
 from ..solution.shown import WRITERS, checked_ending
-from ..validate.options import LINEAR_SOLVERS
+from ..validate.options import LINEAR_SOLVERS, OPTIONS
 from .process import rank, world
 
 
@@ -111,9 +112,13 @@ def run_report(case, problem, sol):
     rotations = sorted({body.rotation for body in problem.system.bodies if hasattr(body, "rotation")})
     galerkin = {name: vars(element)[name] for name in ("nodes", "multipliers", "drop", "form", "keep")
                 if name in vars(element)}
+    stated = element.stated
+    fields = {f.name: getattr(stated, f.name) for f in (dataclasses.fields(stated) if dataclasses.is_dataclass(stated)
+                                                        else ()) if f.name not in OPTIONS}  # of a scheme of a user
     return {
         "case": case.name, "rotation": " and ".join(rotations) or None, "element": element.name,
         "degree": element.degree, "n_points": element.n_points, **galerkin,
+        **({"fields": fields} if fields else {}),
         "n_elements": statistics["n_elements"], "driver": statistics["driver"], "backend": statistics["backend"],
         "n_ranks": statistics["n_ranks"], "t_end": problem.t_span[1],
         "status": "converged" if status.success else "failed", "reason": status.reason, "message": status.message,
@@ -172,7 +177,8 @@ def print_report(r, case, output):
     table.show_header = False
     backend = f", {r['backend']}" if r["backend"] else ""
     ranks = f", {r['n_ranks']} ranks" if r["n_ranks"] > 1 else ""
-    table.add_row("element", f"{r['element']}, degree {r['degree']}, {r['n_points']} Gauss points"
+    fields = "".join(f", {name} {value}" for name, value in r.get("fields", {}).items())
+    table.add_row("element", f"{r['element']}{fields}, degree {r['degree']}, {r['n_points']} Gauss points"
                   f"{', ' + r['rotation'] if r['rotation'] else ''}")
     table.add_row("driver", f"{r['driver']}{backend}{ranks}")
     end = r.get("parameters", {}).get("duration", r["t_end"])

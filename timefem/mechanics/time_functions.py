@@ -100,8 +100,25 @@ class Constant(TimeFunction):
         return value
 
 
+class Passage(TimeFunction):
+    """From `v0` until `t0` to `v1` from `t1` on; in between as the class says."""
+
+    def __post_init__(self):
+        for name in ("t0", "t1", "v0", "v1"):
+            object.__setattr__(self, name, validate.real(f"{type(self).__name__}: {name}", getattr(self, name)))
+        self._increasing(self.t0, self.t1)
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        return self.t0, self.t1
+
+    @property
+    def parameters(self) -> np.ndarray:
+        return joined(self.t0, self.t1, self.v0, self.v1)
+
+
 @frozen
-class Ramp(TimeFunction):
+class Ramp(Passage):
     """`v0` until `t0`, then up or down to `v1` at `t1`, and constant from there on.
 
     With `kind="linear"` the rate is constant in between; with "smooth" it starts and ends at zero, and so does its
@@ -128,14 +145,8 @@ class Ramp(TimeFunction):
     kind: str = "linear"
 
     def __post_init__(self):
-        for name in ("t0", "t1", "v0", "v1"):
-            object.__setattr__(self, name, validate.real(f"Ramp: {name}", getattr(self, name)))
+        super().__post_init__()
         validate.choice("Ramp: kind", self.kind, ("linear", "smooth"))
-        self._increasing(self.t0, self.t1)
-
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        return self.t0, self.t1
 
     @property
     def has_rate(self) -> bool:
@@ -144,10 +155,6 @@ class Ramp(TimeFunction):
     @property
     def form(self) -> Hashable:
         return type(self), self.kind
-
-    @property
-    def parameters(self) -> np.ndarray:
-        return joined(self.t0, self.t1, self.v0, self.v1)
 
     def formula(self, t: ca.SX, t0: Any, t1: Any, v0: Any, v1: Any) -> ca.SX:
         if self.kind == "linear":
@@ -242,7 +249,7 @@ ORDINALS = ("value", "first", "second", "third", "fourth", "fifth", "sixth", "se
 
 
 @frozen
-class Transfer(TimeFunction):
+class Transfer(Passage):
     """`v0` until `t0`, then to `v1` at `t1` and constant from there on, with `smoothness` continuous derivatives.
 
     The polynomial of degree `2 smoothness + 1` whose derivatives vanish at both ends. An output of relative degree r
@@ -270,22 +277,12 @@ class Transfer(TimeFunction):
     smoothness: int = 4
 
     def __post_init__(self):
-        for name in ("t0", "t1", "v0", "v1"):
-            object.__setattr__(self, name, validate.real(f"Transfer: {name}", getattr(self, name)))
+        super().__post_init__()
         validate.integer("Transfer: smoothness", self.smoothness, minimum=1)
-        self._increasing(self.t0, self.t1)
-
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        return self.t0, self.t1
 
     @property
     def form(self) -> Hashable:
         return type(self), self.smoothness
-
-    @property
-    def parameters(self) -> np.ndarray:
-        return joined(self.t0, self.t1, self.v0, self.v1)
 
     def formula(self, t: ca.SX, t0: Any, t1: Any, v0: Any, v1: Any) -> ca.SX:
         x, s = (clip(t, t0, t1) - t0) / (t1 - t0), self.smoothness

@@ -34,21 +34,24 @@ class Constant(TimeFunction):
     def formula(self, t: ca.SX, value: Any) -> ca.SX: ...
 
 
+class Passage(TimeFunction):
+    @property
+    def kinks(self) -> tuple[float, ...]: ...
+    @property
+    def parameters(self) -> np.ndarray: ...
+
+
 @frozen
-class Ramp(TimeFunction):
+class Ramp(Passage):
     t0: float
     t1: float
     v0: float
     v1: float
     kind: str = ...
     @property
-    def kinks(self) -> tuple[float, ...]: ...
-    @property
     def has_rate(self) -> bool: ...
     @property
     def form(self) -> Hashable: ...
-    @property
-    def parameters(self) -> np.ndarray: ...
     def formula(self, t: ca.SX, t0: Any, t1: Any, v0: Any, v1: Any) -> ca.SX: ...
 
 
@@ -84,18 +87,14 @@ class Sine(TimeFunction):
 
 
 @frozen
-class Transfer(TimeFunction):
+class Transfer(Passage):
     t0: float
     t1: float
     v0: float
     v1: float
     smoothness: int = ...
     @property
-    def kinks(self) -> tuple[float, ...]: ...
-    @property
     def form(self) -> Hashable: ...
-    @property
-    def parameters(self) -> np.ndarray: ...
     def formula(self, t: ca.SX, t0: Any, t1: Any, v0: Any, v1: Any) -> ca.SX: ...
 
 

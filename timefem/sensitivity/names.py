@@ -14,7 +14,8 @@ import casadi as ca
 import numpy as np
 
 from ..errors import InputError, known_names
-from ..mechanics.parts import number_named, replaced_names
+from ..mechanics.numbers.names import label_in
+from ..mechanics.parts import number_named
 from .functionals import EndValue, Integral, Peak
 from .linearization import Linearization
 from .optimum_changes import ATTRIBUTES, Final, changes_of
@@ -141,8 +142,11 @@ def _parameters(system, z, text):
         return [Initial(*_body_and_what(system, text.removeprefix("start:"), text))]
     if text.partition("[")[0] == "gravity":
         return [Parameter(system, *_index(text))]
-    part, rest = number_named(system, *_split(system, (*system.parts, *system.composites), text, text))
-    return [Parameter(part, rest)]
+    label, parts = label_in(system, text)
+    if label is None or len(text) == len(label) + 1:
+        raise InputError(f"{text!r} must name a part and a number of it, as in PART.NAME"
+                         + known_names(text.partition(".")[0], parts, "there are"))
+    return [Parameter(*number_named(system, parts[label], text[len(label) + 1:]))]
 
 
 def _quantities(system, text, whole):
@@ -184,16 +188,6 @@ def _body_and_what(system, text, whole, otherwise=""):
     except InputError as error:
         raise InputError(f"{whole!r} must name a body and a quantity of it, as in BODY.position{otherwise}"
                          + f": {error}" * bool(body)) from None
-
-
-def _split(system, parts, text, whole):
-    """The part whose name the text begins with, and what follows after a dot."""
-    named = replaced_names(system) | {system.label(part): part for part in parts}
-    best = max((label for label in named if text.startswith(label + ".")), key=len, default=None)
-    if best is None or len(text) == len(best) + 1:
-        raise InputError(f"{whole!r} must name a part and a number of it, as in PART.NAME"
-                         + known_names(text.partition(".")[0], named, "there are"))
-    return named[best], text[len(best) + 1:]
 
 
 def _index(text):

@@ -79,6 +79,9 @@ def test_bad_actuators_and_costs():
         tf.ControlTorque(body, frame="inertial")
     with pytest.raises(InputError, match="is not an actuator"):
         tf.Cost(lambda u, q, v, t: 0, [body])
+    for make in (tf.Effort, lambda actuator: tf.Cost(lambda u, q, v, t: 0, actuator)):
+        with pytest.raises(InputError, match="'motor' is not an actuator; a cost takes the actuator itself"):
+            make("motor")
     with pytest.raises(InputError, match="must be a body"):
         tf.GeneralizedControl("crane", [[1]])
     cases = ((1, 2), "must have shape \\(3,\\)"), (-1.0, "must be positive"), ("x", "must be an array")

@@ -297,11 +297,13 @@ class Cost(Part):
 
     def __init__(self, formula: UserFunction | str, actuators: Part | Sequence[Part] = (),
                  bodies: Body | Sequence[Body] = (), name: str | None = None) -> None:
-        self.controls, self.bodies = ((x,) if isinstance(x, Declared) else tuple(x) for x in (actuators, bodies))
+        self.controls, self.bodies = ((x,) if isinstance(x, Declared | str) else tuple(x) for x in (actuators, bodies))
         self.name = name
         for actuator in self.controls:
             if not isinstance(actuator, Actuator):
-                raise InputError(f"Cost: {actuator!r} is not an actuator")
+                named = "; a cost takes the actuator itself, which has no system yet to be found in by a name"
+                raise InputError(f"{type(self).__name__}: {actuator!r} is not an actuator"
+                                 + named * isinstance(actuator, str))
         self.formula = None if formula is None else as_formula("Cost", formula, ["u", "q", "v", "t"])
 
     @property

@@ -156,7 +156,7 @@ def _targets(system, name):
         raise InputError(f"parameters: {name!r} is neither a name such as 'rod.mass' nor a pair (part, 'mass')")
     if weights := _weights(system, name):
         return [(part, name.replace(GRAVITY, "acceleration")) for part in weights]
-    label, parts = _label(system, name)
+    label, parts = label_in(system, name)
     if label is None:
         parts = [label for label, part in parts.items() if part.owner is None]
         head = name.partition(".")[0].partition("[")[0]
@@ -170,14 +170,14 @@ def _targets(system, name):
 
 def names_a_part(system: Any, name: str) -> bool:
     """Whether a name begins with that of a part, or is that of the weight: then it means a number there, or none."""
-    return bool(_weights(system, name)) or _label(system, name)[0] is not None
+    return bool(_weights(system, name)) or label_in(system, name)[0] is not None
 
 
 def _weights(system, name):
     return [part for part in system.parts if isinstance(part, Gravity)] if _GRAVITY.fullmatch(name) else []
 
 
-def _label(system, name):
+def label_in(system: Any, name: str) -> tuple[str | None, dict[str, Any]]:
     """The label before a dot that a name begins with, None without one, and the parts by their labels."""
     parts = {drive.name: drive for drive in driven_only(system) if drive.name} | named_parts(system)
     return max((label for label in parts if name.startswith(label + ".")), key=len, default=None), parts

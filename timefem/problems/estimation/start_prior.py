@@ -11,9 +11,9 @@ import numpy as np
 
 from ...errors import InputError, NamedArguments
 from ...mechanics.bodies.rotations import quaternion_from_matrix
-from ...mechanics.parts import is_joint
+from ...mechanics.body_frame import is_on_tree
 from ...mechanics.states.closing import whole
-from ...mechanics.states.given import states_at_zero, tree_joint
+from ...mechanics.states.given import joint_meant, states_at_zero
 from ...records import frozen
 from ...types import Vector
 from .loads import Moment
@@ -97,7 +97,7 @@ class StartSensors:
         self.given = {key: value if isinstance(value, StatePrior) else StatePrior(value)
                       for key, value in prior.items()}
         for key in self.given:
-            if self._joint(key) is None:
+            if joint_meant(system, key) is None:
                 try:
                     system.find(key)
                 except InputError as error:
@@ -110,7 +110,7 @@ class StartSensors:
         system, narrow, wide = self.system, [], []
         told: set[Any] = set()
         for key, own in self.given.items():
-            joint = self._joint(key)
+            joint = joint_meant(system, key)
             if joint is not None:
                 self._check_one(key, joint, own)
                 self._check_used(key, own, own.of_pose)
@@ -123,10 +123,6 @@ class StartSensors:
             if body not in told and not body.helper:
                 self._of_body(body, StatePrior(), z, narrow, wide)
         return narrow, wide
-
-    def _joint(self, key):
-        found = self.system.here(key)
-        return tree_joint(self.system, key) or (found if is_joint(self.system, found) else None)
 
     def _of_joint(self, key, joint, own, narrow):
         value, rate = own.state if isinstance(own.state, tuple | list) else (own.state, 0.0)
@@ -204,8 +200,8 @@ class StartSensors:
                 raise InputError(f"prior of {self._label(key)}: it has no {name}; give standard deviations of {right}")
 
     def _check_one(self, key, joint, own):
-        joint = whole(self.system[joint] if isinstance(joint, str) else joint)
-        n = joint.n_q if tree_joint(self.system, key) else len(getattr(joint, "coordinates", ()))
+        joint = whole(joint)
+        n = joint.n_q if is_on_tree(joint) else len(getattr(joint, "coordinates", ()))
         if n != 1 and any(getattr(own, name) is not None for name in ("q", "v", *own.of_pose)):
             raise InputError(f"prior of {self._label(key)}: it has {n or 'no'} coordinates, and a prior is of one; "
                              "give that of a body that it moves, with position, orientation, velocity and "
