@@ -50,7 +50,8 @@ def test_refused_outputs():
                           (lambda: tf.AngleOutput(body, "x", (0, 1, 0), (1, 0, 0)), "has no angle"),
                           (lambda: tf.AngleOutput(point, "x", (0, 1, 0)), "must be a RigidBody"),
                           (lambda: tf.FormulaOutput(lambda q: q[:2], point), "must return 1 value"),
-                          (lambda: tf.FormulaOutput(lambda q: ca.SX.sym("a"), point), "contains the symbols a")):
+                          (lambda: tf.FormulaOutput(lambda q: ca.SX.sym("a"), point), "contains the symbols a"),
+                          (lambda: tf.FormulaOutput([point], lambda q: q[0]), "the formula comes first")):
         with pytest.raises(tf.InputError, match=message):
             make()
 

@@ -253,10 +253,10 @@ class FormulaOutput(Output):
 
     def __init__(self, formula: UserFunction | str, bodies: BodyFrame | Sequence[BodyFrame],
                  name: str | None = None) -> None:
-        self.bodies = (bodies,) if isinstance(bodies, BodyFrame) else tuple(bodies)
+        self.bodies = tuple(bodies) if isinstance(bodies, Sequence) else (bodies,)
         for body in self.bodies:
             if not isinstance(body, BodyFrame):
-                raise InputError(f"FormulaOutput: {body!r} is not a body")
+                raise InputError(f"FormulaOutput: {body!r} is not a body; the formula comes first, then its bodies")
         self.name = name or "output"
         self.formula = as_formula(f"FormulaOutput {self.name!r}", formula, ["f"])
         symbols = [ca.SX.sym("q", b.n_q) for b in self.bodies]

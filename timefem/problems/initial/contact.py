@@ -276,8 +276,9 @@ def _told(task, mesh, march, seconds, solution):
     return solution
 
 
-class ContactErrors(ErrorEstimate):
-    """Of marches with rigid contact, from the difference of one and that on elements of twice the length.
+class MarchErrors(ErrorEstimate):
+    """Of marches with rigid contact or sampled controllers, from the difference of one and that on elements of twice
+    the length.
 
     Momenta jump at events, which are at slightly different times: states are compared at the nodes that both meshes
     share with as many events before, and the times of events, relative to the time span. Where the sequences of events

@@ -1,5 +1,7 @@
 """How initial-value problems are solved, and their entry in the table of kinds."""
 
+import dataclasses
+
 import numpy as np
 
 from ...assembly import Scaling, TimeMesh
@@ -34,8 +36,6 @@ def solve_initial(task):
     """Solve an initial-value problem: a `Task` of `timefem.solve`."""
     contacts, in_samples = task.problem.system.rigid_contacts, bool(task.problem.system.sampled_parts)
     if task.tolerance is not None:
-        if in_samples:
-            raise InputError("a system with a sampled controller is not marched to a tolerance; give n_elements")
         return _solve_to_tolerance(task)
     if in_samples and not contacts:
         return _solve_sampled(task)
@@ -96,16 +96,20 @@ def mesh_of(task):
 
 
 def _solve_to_tolerance(task):
-    """A march that finds its steps, or a march with contacts or a global solve on meshes found one after the other."""
+    """A march that finds its steps; on meshes found one after the other a global solve, or a march in which forces
+    change at times of their own: with contacts, or sampled controllers."""
     if task.driver.name == "global":
         for name, value in (("checkpoint", task.checkpoint), ("gather", task.driver.gather)):
             if value is not None:
                 raise InputError(f"{name} is given, but a global solve to a tolerance does not use it")
         return solve_refined(task, lambda element, mesh, last: solve_initial(task.on(element, mesh, last)),
                              InitialErrors)
-    if task.problem.system.rigid_contacts and task.driver.name == "march":
+    system = task.problem.system
+    if (system.rigid_contacts or system.sampled_parts) and task.driver.name == "march":
+        if system.sampled_parts:
+            task = dataclasses.replace(task, mesh=in_discrete_time.Samples(task).mesh, n_elements=None)
         return solve_refined(task, lambda element, mesh, last: solve_initial(task.on(element, mesh)),
-                             contact.ContactErrors)
+                             contact.MarchErrors)
     for name in ("n_elements", "mesh", "guess", "checkpoint"):
         if getattr(task, name) is not None:
             raise InputError(f"{name} is given, but a march to a tolerance does not use it")

@@ -104,7 +104,7 @@ class Samples:
     Parameters
     ----------
     task : Task
-        With a mesh of its own, or a number of elements.
+        With a mesh of its own, or a number of elements; else the mesh has as few as there can be.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class Samples:
         self._events = events[(start + close < events) & (events < end - close)]
         if task.mesh is None:
             through = np.concatenate([events, problem.system.kinks])
-            self.take(TimeMesh.uniform(problem.t_span, task.n_elements, through=through))
+            self.take(TimeMesh.uniform(problem.t_span, task.n_elements or len(through) + 1, through=through))
         else:
             self.take(task.mesh)
         self._held = {c: [(start, np.zeros(c.n_forces))] for c in controllers}  # what applies, from when on
