@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import timefem as tf
+from tests.nonsmooth.contact_scenes import solved
 from tests.nonsmooth.mechanisms import GENEVA, G, geneva, slider_crank, woodpecker
 
 
@@ -60,6 +61,29 @@ def test_a_woodpecker_toy_falls_on_its_limit_cycle():
     end = sol(0.29998)
     np.testing.assert_allclose(end[:3], (-0.0413482, -0.1034685, -0.340934), rtol=0, atol=2e-3)
     assert end[0] == pytest.approx(-0.0413482, rel=2e-3)
+
+
+@pytest.mark.parametrize("rotation", ["quaternion", pytest.param("directors", marks=pytest.mark.long)])
+def test_a_ratchet_holds_what_has_passed_its_pawl(rotation, arm=0.2, pin=0.02, tip=0.015, below=0.02, push=1.5):
+    """A pawl that hangs lets pins of a rack push it forwards, and a stop holds it backwards: the rack, pulled back,
+    stands where the first pin touches it from behind, and the stop carries the moment of the pull."""
+    rack, pawl = (tf.RigidBody(m, inertia, rotation, name=name) for m, inertia, name in (
+        (1.0, (0.01, 0.01, 0.01), "rack"), (0.1, (4e-4, 4e-4, 1e-5), "pawl")))
+    rail = tf.Prismatic(rack, None, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_b=(1, 0, 0), name="rail")
+    hinge = tf.Revolute(pawl, None, point_a=(0, 0, arm / 2), point_b=(0, 0, arm + below), axis_a=(0, -1, 0),
+                        axis_b=(0, -1, 0), name="hinge")
+    teeth = [tf.SphereContact(rack, pawl, radius_a=pin, radius_b=tip, point_a=(x, 0, 0), point_b=(0, 0, -arm / 2),
+                              restitution=0.2, name=f"tooth {i}") for i, x in enumerate((-0.1, -0.2))]
+    parts = [rack, rail, pawl, hinge, *teeth, tf.EndStop(hinge, lowest=0.0, restitution=0.2, name="stop"),
+             tf.JointForce(rail, value=tf.Table([0.7, 0.70001], [push, -push]), name="drive"),
+             tf.JointDamper(rail, damping=4.0, name="air")]
+    sol = solved(parts, {hinge: 0.0}, 2.0, 100)
+    assert sol.success
+    assert {"tooth 0", "tooth 1", "stop"} == {name for event in sol.events for name in event.contacts}
+    behind = np.sqrt((pin + tip)**2 - below**2)
+    assert sol.position(rack, 2.0)[0] == pytest.approx(0.1 + behind, abs=1e-8)
+    np.testing.assert_allclose(sol.contact_forces(2.0).reshape(-1, 3)[:, 0],
+                               [push * (pin + tip) / behind, 0, push * arm], rtol=0, atol=1e-7)
 
 
 @pytest.mark.long

@@ -198,6 +198,23 @@ def test_a_block_on_a_belt():
     np.testing.assert_allclose(sol.velocity(block, 0.6), (1, 0, 0), rtol=0, atol=1e-12)
 
 
+def test_the_tip_of_a_clamped_beam_rests_on_a_stop(length=1.0, bending=20.0, shear=1e5, force=8.0, period=4.0):
+    """Pressed in the middle by a force that grows and falls so slowly that the stop carries what statics says, 5/16 of
+    it but for the shear; it leaves the stop when the force turns round."""
+    section = tf.Section(shear, (shear, shear), 10.0, (bending, bending), 0.5, (1e-3, 1e-3, 1e-3))
+    beam = tf.Beam(length, section, 2, 3, name="beam")
+    clamp = tf.Weld(beam.start, None, point_a=(0, 0, 0), point_b=(0, 0, 0), name="clamp")
+    stop = tf.PlaneContact(beam.end, name="stop")
+    load = tf.Force(beam.at(0.5), (0, 0, lambda t: -force * ca.sin(np.pi * t / period)**3 * ca.cos(np.pi * t / period)))
+    t, end = np.array([0.8, 1.0, 1.2]), 0.6 * period
+    sol = solved([beam, clamp, stop, load], {}, end, 240, gravity=None)
+    assert sol.success and sol.events[-1].kind == "opens"
+    assert sol.events[-1].t == pytest.approx(period / 2, rel=1e-5)
+    by_load, by_stop = 5 * length**3 / 48 / bending + length / 2 / shear, length**3 / 3 / bending + length / shear
+    pressed = force * np.sin(np.pi * t / period)**3 * np.cos(np.pi * t / period)
+    np.testing.assert_allclose(sol.contact_forces(t)[:, 0, 0] / pressed, by_load / by_stop, rtol=1e-3)
+
+
 def test_points_of_a_beam_touch():
     """Its ends fall on a floor and on a ball that is fixed: no energy is gained, nothing penetrates."""
     section = tf.Section(1e4, (1e4, 1e4), 1e2, (50.0, 50.0), 1.0, (0.02, 0.01, 0.01))
