@@ -369,3 +369,21 @@ def test_a_course_as_control():
     np.testing.assert_allclose(sol.z[-1, :2], [1.2, 0.3], rtol=0, atol=1e-8)
     least = np.arccos(0.6)**2  # by Jensen's inequality, of courses that change between both signs
     assert least - 1e-4 < sol.objective < least + 0.05
+
+
+@pytest.mark.parametrize("names, slack", [("ab", False), ("ba", False), ("ab", True)])
+def test_controls_of_a_solution_go_by_their_names(names, slack):
+    """In another order, or beside others that the problem does not have."""
+    def problem(names, slack):
+        body = tf.PointMass(1.0, dimension=2, name="body")
+        along = {"a": (1, 0, 0), "b": (0, 1, 0)}
+        pushes = [tf.ControlForce(body, [along[name]], name=name) for name in names]
+        more = [tf.Control(name="slack")] if slack else []
+        cost = "now.control('a')**2 + 3 * now.control('b')**2" + " + now.control('slack')**2" * slack
+        return tf.OptimalControl(tf.System([body, *more, *pushes]), {body: tf.Pose()}, {body: tf.Pose((1, 2, 0))},
+                                 (0, 1), cost, bounds=dict.fromkeys(pushes, (-20, 20)))
+
+    given = tf.solve(problem(names, slack), tf.MixedGalerkin(2), 8, progress=False)
+    sol = tf.solve(problem("ab", False), tf.MixedGalerkin(2), 8, guess=given, progress=False)
+    assert sol.success and sol.objective == pytest.approx(given.objective, rel=1e-6)
+    assert sol.statistics["newton_iterations"]["max"] <= 4

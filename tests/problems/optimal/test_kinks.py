@@ -77,6 +77,40 @@ def test_costs_that_jump_along_the_motion_are_told(cost, jumps):
         assert float(told[0].split("jumps by ")[1].split()[0]) >= jumps
 
 
+def lander(free=True, root="sqrt(u[0]**2 + u[1]**2 + 1e-6)"):
+    """On a moon from (5, 10) m, thrust 3 N at most in any direction."""
+    body = tf.PointMass(1.0, dimension=2, name="lander")
+    engine = tf.ControlForce(body, [(1, 0, 0), (0, 1, 0)], name="engine")
+    return tf.OptimalControl(
+        tf.System([body, engine], gravity=(0, -1.5, 0)), {body: tf.Pose((5, 10, 0), velocity=(-1, -2, 0))},
+        {body: tf.Pose()}, (0, 6), root, free_time=free, bounds={"duration": (1, 10)} if free else None,
+        limits=tf.Limit("u[0]**2 + u[1]**2", None, 9))
+
+
+SMOOTHED = {  # by IPOPT from the same start: iterations and cost, on 40 elements
+    "thrust": (lander, 488, 8.9185812), "thrust for a given time": (lambda: lander(False), 136, 11.0738203),
+    "force": (lambda: slider("sqrt(u[0]**2 + 1e-6)"), 214, 1.1732142),
+    "power": (lambda: slider(f"sqrt(({POWER})**2 + 1e-6)"), 91, 0.3445731)}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SMOOTHED)
+def test_smoothed_kinks_take_few_iterations(name):
+    """Beside a smoothed kink Newton's steps lead far across it: the first two did not converge in 1000 iterations."""
+    make, iterations, cost = SMOOTHED[name]
+    sol = tf.solve(make(), tf.MixedGalerkin(2), 40, progress=False)
+    assert sol.success and sol.objective == pytest.approx(cost, rel=1e-6)
+    assert sol.statistics["newton_iterations"]["max"] <= 1.5 * iterations
+    assert sol.attempts[0].name == "roots by controls" and sol.controls(0.1).shape[-1] == sol.system["engine" if (
+        "thrust" in name) else "push"].n_controls
+
+
+@pytest.mark.parametrize("cost", ["sqrt(1 + u[0]**2)", "u[0]**2 + sqrt(now.t + 1e-6)", "-sqrt(u[0]**2 + 1e-6)"])
+def test_other_roots_stay(cost):
+    sol = tf.solve(slider(cost), tf.MixedGalerkin(2), 8, strategies=[], progress=False)
+    assert not any("roots" in attempt.name for attempt in sol.attempts)
+
+
 def against(force, **options):
     body = tf.PointMass(1.0, 1, name="body")
     drag, push = tf.FormulaForce(body, force, name="drag"), tf.ControlForce(body, [(1, 0, 0)], name="push")

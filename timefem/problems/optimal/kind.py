@@ -28,6 +28,7 @@ from .options import OPTIONS
 from .problem import OptimalControl
 from .strategies.mesh_sequence import optimality_plan, solve_optimal
 from .strategies.restated_ends import solved_as_stated
+from .strategies.smoothed_kinks import solve_from_roots
 from .strategies.strategy import named_strategies
 from .transcription.sizes import has_contacts
 
@@ -105,6 +106,10 @@ def check_linear(linear, method):
 
 
 def _solve_on(task):
+    return solve_from_roots(task, _solve_once)
+
+
+def _solve_once(task):
     problem, driver = task.problem, task.driver
     found = solve_optimal(task, task.mesh)
     return solution_of(problem, driver, task.method.name if problem.bounded else driver.linear.name, task.mesh, found)

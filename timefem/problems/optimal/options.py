@@ -198,6 +198,12 @@ class OptimalOptions(Options):
                                         "minimum")
     gained: float = option(1e-6, "of the cost that such a solve has to gain")
 
+    # ---- smoothed kinks
+    kink_width: float = option(1e-2, "width of a smoothed kink, of the size of what it is of, up to which roots are "
+                                     "replaced by controls at first")
+    steps_from_roots: int = option(200, "iterations from there at most")
+    root_samples: int = option(20, "values of states and controls that tell the size of a root")
+
     # ---- reduced again
     reduced_missed: float = option(1e-3, "miss of a condition, scaled, below which are errors of the elements")
     reduced_more: float = option(10.0, "the same, times what constraints miss")

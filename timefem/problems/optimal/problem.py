@@ -241,6 +241,15 @@ class OptimalControl(NamedArguments):
                        free_time=self.free_time, begins=self.begins, **given)
         return other
 
+    def with_costs(self, system: System, cost: Any, bounds: Mapping[Any, Any],
+                   limits: Sequence[Limit]) -> OptimalControl:
+        """The same problem of a system with other costs, with bounds of further actuators and limits besides."""
+        given = self._given | {"limits": [*self._given["limits"], *limits],
+                               "bounds": dict(self._given["bounds"] or {}) | dict(bounds)}
+        return type(self)(system, t_span=self.t_span, cost=cost, actuators=list(bounds), end_cost=self.end_cost,
+                          parameters=own_parts(system, self.parameters), follows=own_entries(system, self.follows),
+                          free_time=self.free_time, begins=self.begins, **given)
+
     def check_element(self, element: TimeElement) -> None:
         """Refuse elements that cannot have a free start, unknown masses of what moves at the start, rigid contacts."""
         check_element(self, element)

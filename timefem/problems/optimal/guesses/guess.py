@@ -301,7 +301,8 @@ def from_solution(problem, plan, mesh, solution):
     coarse = TimeMesh(stretched(solution.t, problem.t_span))
     sizes = {name: field.shape[1] for name, field in zip(plan.element.trial, plan.columns.fields, strict=True)}
     multipliers = solution.nodal.multipliers[..., plan.element.kept_multipliers(plan.system)]
-    values = transferred({"state": solution.nodal.state, "multipliers": multipliers, **solution.fields},
+    own = {"controls": solution.fields["controls"][..., control_columns(problem.system, solution.system)]}
+    values = transferred({"state": solution.nodal.state, "multipliers": multipliers, **solution.fields, **own},
                          solution.element, coarse, plan.element, sizes, mesh)
     x = plan.columns.pack(*values.values())
     if not problem.free_start:
@@ -310,6 +311,16 @@ def from_solution(problem, plan, mesh, solution):
             place = plan.columns.fields[list(sizes).index("velocity")][0]
             x[place] = velocities(problem.system, mesh.nodes[0], problem.z0)
     return np.concatenate([x, np.zeros(len(problem.conditions.combinations))])
+
+
+def control_columns(system, other):
+    """Where the controls of a system stand among those of another one, by the names of actuators; None where that
+    lacks some."""
+    places, first = {}, 0
+    for part in other.parts:
+        places[other.label(part), part.n_controls] = range(first, first := first + part.n_controls)
+    wanted = [(system.label(part), part.n_controls) for part in system.parts if part.n_controls]
+    return [k for one in wanted for k in places[one]] if all(one in places for one in wanted) else None
 
 
 def stretched(times, t_span):
@@ -403,9 +414,13 @@ def is_warm(system, plan, guess):
         return False
     if not guess.success:
         raise InputError(f"the guess is a solution that failed: {guess.status.message}")
-    fields = {name for name, field in list(zip(plan.element.trial, plan.columns.fields))[2:] if field.size}
-    same = _labels(guess.system) == _labels(system)
-    return same and set(guess.fields) == fields and guess.nodal.multipliers.shape[-1] == plan.system.n_multipliers
+    sizes = {name: field.shape[1] for name, field in list(zip(plan.element.trial, plan.columns.fields))[2:]
+             if field.size}
+    own = {name: field.shape[-1] for name, field in guess.fields.items()}
+    same = _labels(guess.system) == _labels(system) and guess.nodal.multipliers.shape[-1] == plan.system.n_multipliers
+    if not same or set(own) != set(sizes) or control_columns(system, guess.system) is None:
+        return False
+    return all(own[name] == size for name, size in sizes.items() if name != "controls")
 
 
 def _labels(system):

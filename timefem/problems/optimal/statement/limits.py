@@ -165,6 +165,7 @@ class Limit(NamedArguments):
     """
 
     between = False  # whether formulas of the state hold at Gauss points, too
+    as_equations = False  # whether inequalities hold where equations do
 
     def __init__(self, formula: UserFormula | Joint | Output, lower: Bounds = None,
                  upper: Bounds = None, *, at: str = "path", points: int = 0,

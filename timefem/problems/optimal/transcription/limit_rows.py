@@ -178,16 +178,16 @@ class LimitRows:
         as well."""
         rows, lower, upper = limit.rows(self._now, self._symbols[1])
         self._poles_of(rows, *self._inside(self.chain.plan.element.n_points))
-        groups, ties = {}, []
+        groups, ties, as_equations = {}, [], (lower == upper) | limit.as_equations
         for i, row in enumerate(ca.vertsplit(rows)):
             sees = [ca.depends_on(row, symbols) for symbols in self._symbols]
             sees[0] = sees[0] or (self._v is not None and ca.depends_on(row, self._v))
             if self._forces is not None and ca.depends_on(row, self._forces):
                 sees[:2] = True, True  # as accurate at these points as elsewhere the states are
-            where = "nodes" if not sees[1] else "equations" if lower[i] == upper[i] else \
+            where = "nodes" if not sees[1] else "equations" if as_equations[i] else \
                 "Gauss points" if sees[0] else "controls" if self._holds_between(row, lower[i], upper[i]) else "both"
             groups.setdefault(where, []).append(i)
-            if where == "equations" and not (sees[0] or sees[2]):
+            if lower[i] == upper[i] and not (sees[0] or sees[2]):
                 ties.append(i)
         for where, own in groups.items():
             between = limit.between and (lower[own] < upper[own]).all()  # more equations would leave no motion
