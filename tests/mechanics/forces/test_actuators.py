@@ -99,3 +99,17 @@ def test_a_cost_takes_one_actuator_and_one_body_as_they_are():
     push = tf.ControlForce(body)
     one, several = (tf.Cost("u[0]**2", *given) for given in ((push, body), ([push], [body])))
     assert (one.controls, one.bodies) == (several.controls, several.bodies) == ((push,), (body,))
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_a_force_has_the_axes_of_its_point_mass(dimension):
+    """Along the others it would do nothing, and the least effort from rest to rest is 6 m^2 x^2 / T^3."""
+    mass = tf.PointMass(2.0, dimension)
+    push = tf.ControlForce(mass)
+    assert push.n_controls == dimension
+    end = tf.Coordinates(np.arange(1.0, dimension + 1))
+    start = tf.Coordinates(np.zeros(dimension))
+    problem = tf.OptimalControl(tf.System([mass, push]), {mass: start}, {mass: end}, (0, 2), [tf.Effort(push)])
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 4, progress=False)
+    assert sol.success
+    assert sol.objective == pytest.approx(6 * 2**2 * (end.q @ end.q) / 2**3, rel=1e-9)

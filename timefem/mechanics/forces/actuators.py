@@ -72,13 +72,15 @@ class ControlForce(Actuator):
 
     unit = "N"
     body = On()
-    directions = Rows("of unit length or not, in the axes `frame`; the three axes unless given",
-                      default=((1, 0, 0), (0, 1, 0), (0, 0, 1)))
+    directions = Rows("of unit length or not, in the axes `frame`; unless given the axes, of a point mass those along "
+                      "which it moves", default=None, optional=True)
     point = Point("where it acts, in body axes from the centre of mass, of a link from its origin", (0.0, 0.0, 0.0))
     frame = Choice("axes of the directions", ("space", "body"), "space")
     reaction = On("which takes the opposite force", rotating=True, ground=True, key="reaction")
 
     def _complete(self):
+        if self.directions is None:
+            self.directions = np.eye(3)[:getattr(self.body, "dimension", 3)]
         if self.reaction is not None and not self.reaction.has_orientation:
             raise InputError(f"{self._title}: reaction must be a rigid body, not {self.reaction!r}; a LengthControl "
                              "acts along the line of two points")

@@ -32,7 +32,7 @@ class Control(Actuator):
 class ControlForce(Actuator):
     unit: str
     body: BodyFrame
-    directions: np.ndarray
+    directions: np.ndarray | None
     point: np.ndarray
     frame: str
     reaction: BodyFrame | None
@@ -40,9 +40,9 @@ class ControlForce(Actuator):
     def n_controls(self) -> int: ...
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
     def workless_motions(self) -> np.ndarray: ...
-    def __init__(self, body: BodyFrame, directions: Matrix = ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
-                 point: Vector = (0.0, 0.0, 0.0), frame: Literal['space', 'body'] = 'space',
-                 reaction: BodyFrame | None = None, name: str | None = None) -> None: ...
+    def __init__(self, body: BodyFrame, directions: Matrix | None = None, point: Vector = (0.0, 0.0, 0.0),
+                 frame: Literal['space', 'body'] = 'space', reaction: BodyFrame | None = None,
+                 name: str | None = None) -> None: ...
 
 
 class LengthControl(PointForce, Actuator):
