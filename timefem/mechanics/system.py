@@ -147,6 +147,10 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
                 if all(getattr(given, "part", given) != other for given in parts):
                     raise InputError(f"System: {self.label(part)} sees the force of {other!r}, which is not in the "
                                      "system; add it to the parts")
+            for actuator in part.controls:
+                if actuator not in self._present:
+                    raise InputError(f"System: {self.label(part)} sees the controls of {actuator!r}, which is not in "
+                                     "the system; add it to the parts")
         self.n_q = sum(b.n_q for b in self.bodies)
         self.n_z = 2 * self.n_q
         self.n_constraints = sum(len(p.constraint_names) for p in parts)

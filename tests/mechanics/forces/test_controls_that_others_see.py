@@ -98,3 +98,12 @@ def test_a_part_of_the_controls_of_a_formula():
     np.testing.assert_allclose(sol.z[-1], [1 / 3, 1.5, 1, 3], rtol=0, atol=1e-12)
     with pytest.raises(tf.InputError, match=r"drives some of the controls .*thrust.* let one controller drive all"):
         system("[u[1] * cos(u[0]), u[1] * sin(u[0]), 0]")
+
+
+def test_controls_that_are_not_in_the_system():
+    """Their place among the controls was looked for, which ended in a KeyError beside other controls."""
+    asked, mass = tf.Control(name="asked"), tf.PointMass(2.0, dimension=1, name="mass")
+    force = tf.State("force", "u[0] - x[0]", controls=[asked])
+    for parts in [mass, force], [mass, force, tf.ControlForce(mass, [(1, 0, 0)], name="push")]:
+        with pytest.raises(tf.InputError, match=r"force rate sees the controls of Control 'asked', which is not in"):
+            tf.System(parts)
