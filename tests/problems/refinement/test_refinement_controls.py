@@ -256,3 +256,21 @@ def test_refusals():
 def test_unattainable_tolerance_of_optimal_control():
     sol = tf.solve(layers(), tf.MixedGalerkin(6), tolerance=1e-18)
     assert not sol.success and sol.status.reason == "not accurate" and "estimated error" in sol.status.message
+
+
+def test_errors_are_estimated_by_the_method_that_is_given(monkeypatch):
+    """The solution on halved elements, too, is one by the tolerance and iterations asked for."""
+    seen, solve = [], tf.InteriorPoint.solve
+
+    def noted(self, program):
+        seen.append((self.tolerance, self.options.mu_start))
+        return solve(self, program)
+
+    monkeypatch.setattr(tf.InteriorPoint, "solve", noted)
+    body = tf.PointMass(1.0, dimension=1, name="body")
+    push = tf.ControlForce(body, [(1, 0, 0)], name="push")
+    problem = tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, {body: tf.Pose((1, 0, 0))}, (0, 1),
+                                tf.Effort(push), bounds={push: (-5, 5)})
+    method = tf.InteriorPoint(tolerance=1e-7, options={"mu_start": 0.05})
+    sol = tf.solve(problem, tf.MixedGalerkin(2), tolerance=1e-3, method=method, progress=False)
+    assert sol.success and len(seen) >= 2 and set(seen) == {(1e-7, 0.05)}

@@ -1,5 +1,7 @@
 """Estimated errors of solutions of optimal control problems (see `timefem.problems.refinement`)."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...polynomials import gauss_legendre
@@ -31,9 +33,9 @@ def fields_between(sol):
     return {told: name for told, name in fields.items() if name in sol.fields}
 
 
-def error_estimate(problem, element):
-    """The `ErrorEstimate` of a problem, with bounds or without."""
-    return (BoundedErrors if problem.bounded else OptimalErrors)(problem, element)
+def error_estimate(problem, element, task=None):
+    """The `ErrorEstimate` of a problem, with bounds or without; solves for it take what the `Task` asks for, if any."""
+    return BoundedErrors(problem, element, task) if problem.bounded else OptimalErrors(problem, element)
 
 
 class OptimalErrors(HigherOrderErrors):
@@ -112,6 +114,10 @@ class BoundedErrors(OptimalErrors):
 
     gain = 0.0
 
+    def __init__(self, problem, element, task=None):
+        self._task = task
+        super().__init__(problem, element)
+
     def prepare(self):
         pass
 
@@ -125,6 +131,10 @@ class BoundedErrors(OptimalErrors):
     def finer(self, sol, mesh):
         """State, other fields, unknown numbers and objective on the mesh with all elements halved; None if it fails."""
         task = Task(self.problem, self.element, mesh=mesh, guess=sol)
+        if self._task is not None:  # on one rank, all of which estimate the same
+            own = self._task
+            task = replace(task, method=own.method, newton=own.newton, progress=own.progress,
+                           driver=None if own.driver.distributed else own.driver)
         _, _, outcome, numbers, objective = solve_optimal(task, halved(mesh))
         return (outcome.state, outcome.values.others, numbers, objective) if outcome.status.success else None
 

@@ -4,6 +4,7 @@ several solutions."""
 import dataclasses
 import os
 import signal
+from functools import partial
 
 import numpy as np
 
@@ -67,7 +68,7 @@ def solve_optimal_control(task):
 def _solved(task):
     if task.tolerance is not None:
         return refinement.solve_refined(task, lambda element, mesh, last: _solve_on(task.on(element, mesh, last)),
-                                        errors.error_estimate)
+                                        partial(errors.error_estimate, task=task))
     problem = task.problem
     return _solve_on(task.on(task.element, task.mesh_through(problem.kinks, problem.kept)))
 
