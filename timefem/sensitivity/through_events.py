@@ -160,10 +160,10 @@ class ThroughEvents(Derivatives):
 
     def _piece(self, start, stop):
         """Elements are solved again: not all of their multipliers are kept."""
-        sol, own, nodes = self._solution, self._nodes.mode_system(start), self.mesh.nodes[start:stop + 1]
-        mesh, x, n, status, _ = own.dofs(nodes, sol.nodal.state[start, 0], exact=True)
+        sol, own = self._solution, self._nodes.mode_system(start)
+        mesh, x, n, status = self._nodes.again(own, start, stop)
         if n < stop - start:
-            raise InputError(f"the elements from t = {nodes[0]:g} on are not found again: {status.message}")
+            raise InputError(f"the elements from t = {sol.t[start]:g} on are not found again: {status.message}")
         stretch = Stretch(own.plan, mesh, x, self._linear, self._wrapped.setdefault(id(own), {}))
         node = self._nodes.at(start, own)
         located = self._nodes.located(stop)

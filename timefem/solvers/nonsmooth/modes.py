@@ -182,6 +182,19 @@ class ModeSystem:
             return mesh, *march(*given)
         return march_halving(*given)
 
+    def again(self, nodes, states, pressed):
+        """The same of elements whose nodal values (n, n_shapes, n_z) are known, and the normal forces that are
+        multipliers at the start of each: slow slips in space are not found from any other guess."""
+        columns, n = self.plan.columns, 0
+        x, status = np.zeros(columns.n_node + len(states) * columns.step), SOLVED
+        for known in zip(states, pressed, strict=True):
+            status = self._guessed(nodes[n:n + 2], *known).status
+            if not status.success:
+                break
+            x[n * columns.step:(n + 1) * columns.step + columns.n_node] = self._two[0].x[columns.step:]
+            n += 1
+        return TimeMesh(nodes), x, n, status
+
     def prepare(self, t, z):
         """Scaling, and the loop, by the first state."""
         if self._scale is None:

@@ -11,7 +11,19 @@ from ...nonlinear.newton import Newton
 from .. import events
 from ..modes import Marching, Mode, ModeSystem, element_of, rubbing
 from ..options import CONTACT
-from ..sharing import ALONG_GIVEN, BEGINS, CLOSED, HOLDS, OPEN, SLIDES, STICKS, resting, shared, without_contacts
+from ..sharing import (
+    ALONG_GIVEN,
+    BEGINS,
+    CLOSED,
+    HOLDS,
+    IS_RUBBING,
+    OPEN,
+    SLIDES,
+    STICKS,
+    resting,
+    shared,
+    without_contacts,
+)
 from ..states import InMode
 from .tangents import CONTACTS, FORCES, IMPACT, VELOCITY, Rows, force_solve, impact_solve, numbers_of, velocity_solve
 
@@ -71,6 +83,16 @@ class NodeTangents:
             how = Marching(None, "full", lambda: reference, Newton(tol_increment=CONTACT.again), True, {})
             self._modes[key] = ModeSystem(self.contacts, sol.element, mode, sol.slip_directions[e], how)
         return self._modes[key]
+
+    def again(self, own, start, stop):
+        """Dofs of elements in the mode of a `ModeSystem`, solved again: mesh, dofs, number of elements, status."""
+        sol, modes = self.solution, np.array(own.mode.modes)
+        nodes, states = sol.t[start:stop + 1], sol.nodal.state[start:stop]
+        if not (IS_RUBBING[modes] & (self.contacts.n_slip == 2)).any():
+            return own.dofs(nodes, states[0, 0], exact=True)[:4]
+        pressed = [InMode(self.contacts.at_state(nodes[e:e + 1], states[e, :1]), modes, sol.slip_directions[start + e],
+                          own.mode.sharing).pressed for e in range(stop - start)]
+        return own.again(nodes, states, pressed)
 
     def velocity(self, t, z):
         """Of all coordinates at a state."""
