@@ -270,3 +270,10 @@ def test_bad_input(make, message):
     with pytest.raises(tf.InputError, match=message) as error:
         make()
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("formula", [lambda f, t, c: -f[0].velocity[0], lambda f, t, c: -f[0].position[0]])
+def test_forces_that_ask_for_a_place_are_told_what_there_is(formula):
+    slider = tf.GeneralizedBody(1, lambda q, v, c: v[0]**2 / 2, name="slider")
+    with pytest.raises(tf.InputError, match=r"f\[0\], without a place in space, has q and rate only"):
+        tf.System([slider, tf.FormulaForce(slider, formula, name="drag")])

@@ -215,8 +215,11 @@ class FormulaForce(ReactionForce, FormulaPart, Actuator):
             raise InputError(f"{self._formula_title}: {error}") from None
         except Exception as error:
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise InputError(f"{self._formula_title} failed on CasADi symbols ({reason}); its frames are f[0], f[1], "
-                             "..., one for each body, and its functions casadi.vertcat, casadi.sin, ...") from error
+            bare = [f"f[{i}]" for i, frame in enumerate(arguments[0]) if getattr(frame, "position", 0) is None]
+            only = f"; {' and '.join(bare)}, without a place in space, has q and rate only" if bare else ""
+            raise InputError(f"{self._formula_title} failed on CasADi symbols ({reason}){only}; its frames are f[0], "
+                             "f[1], ..., one for each body, and its functions casadi.vertcat, casadi.sin, ..."
+                             ) from error
 
     def _force(self, s, u, r=None):
         frames = [MovingFrame.of(*x) for x in zip(self.bodies, s.q, s.velocity, strict=True)]
