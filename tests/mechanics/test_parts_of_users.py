@@ -158,6 +158,24 @@ def test_nothing_is_taken_for_constant_that_a_force_across_the_line_changes():
     assert conserved(tf.System([mass, Crosswise(mass)]), 0.0)[0] is None
 
 
+class Shared(HardeningSpring):
+    """Of a user who calls a share of the force `part`."""
+
+    part = Real("of the force that counts", "1", 1.0, above=0)
+
+    def energy(self, s):
+        return self.named(s.own).part * super().energy(s)
+
+
+def test_an_argument_may_be_called_part():
+    body = tf.PointMass(1.0, name="ball")
+    system, whole = (tf.System([body, Shared(body, point_b=(1, 0, 0), stiffness=k, part=part, name="spring")])
+                     for k, part in ((4.0, 0.5), (2.0, 1.0)))
+    ends = [tf.solve(tf.InitialValueProblem(one, {}, (0, 0.5)), tf.MixedGalerkin(2), 8, progress=False).z[-1]
+            for one in (whole, system, system.with_numbers({"spring.stiffness": 4.0, "spring.part": 0.5}))]
+    np.testing.assert_allclose(ends[1:], [ends[0]] * 2, **REST)
+
+
 def test_a_composite_with_other_numbers():
     def end(system):
         return tf.solve(tf.InitialValueProblem(system, {}, (0, 0.5)), tf.MixedGalerkin(2), 8, progress=False).z[-1]

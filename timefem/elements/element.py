@@ -113,6 +113,7 @@ class TimeElement(NamedArguments, Summarized, ABC):
     energy_drifts = False
     takes_reactions = False
     one_kernel = False
+    drop = None  # "start", "end": at which end of a motion an element of `BubnovGalerkin` leaves constraints out
     lifted = False  # whether its gradients are lifted ones, see `gradients.Lift`
     remedy = ""  # what else may help where a march of it fails
     explicit = ()

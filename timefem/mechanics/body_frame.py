@@ -49,6 +49,7 @@ class BodyFrame(Declared, abstract=True):
     reference = Pose()  # its state where none is given
     own_parameters = np.zeros(0)
     constraint_names = ()  # of its own
+    quaternions = ()  # places of quaternions among q, of a tree
     n_increments = None  # of `moved`; None: there are no increments
     own_symbols = None  # of `own_parameters` that stand in formulas which are not given them, such as `frame`
     has_inverse_mass = False

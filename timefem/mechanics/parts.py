@@ -79,7 +79,7 @@ def grouped(system, first=None):
             [0, shift], group.multiplier_index.shape[1] // 2)) for group in first.groups]
     stops = np.cumsum([0, *(len(part.constraint_names) for part in system.parts)]).tolist()
     constraint, rolling, every = stops[n_known], first.n_nonholonomic if n_known else 0, np.arange(system.n_q)
-    own = {getattr(part, "part", part): np.arange(*span) for part, *span in
+    own = {part.whole: np.arange(*span) for part, *span in
            zip(system.parts, stops, stops[1:], strict=False)}
     for part in system.parts[n_known:]:
         q = np.concatenate([np.zeros(0, int), *(every[system.coordinates(body)] for body in part.bodies)])

@@ -144,7 +144,7 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
                     raise InputError(f"System: {self.label(part)} acts on {body!r}, which is not in the system; "
                                      "add it to the parts")
             for other in part.reactions_of:
-                if all(getattr(given, "part", given) != other for given in parts):
+                if all(given.whole != other for given in parts):
                     raise InputError(f"System: {self.label(part)} sees the force of {other!r}, which is not in the "
                                      "system; add it to the parts")
             for actuator in part.controls:

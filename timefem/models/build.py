@@ -365,8 +365,8 @@ class Names:
 
     def on(self, system):
         """The same for what a system has, in which other parts may stand for those of the file."""
-        joints = {part.name: part for part in system.parts if part.name and (
-            getattr(part, "coordinates", ()) or getattr(part, "free_rotation", False))}
+        joints = {part.name: part for part in system.parts
+                  if part.name and (part.coordinates or part.free_rotation)}
         replaced = replaced_names(system)
         links = {name: own for name, own in replaced.items() if own.has_position}
         # joints that have become those of trees are stated as before

@@ -150,7 +150,7 @@ class Model:
 
     def keys(self, part: Any) -> tuple[str, str]:
         """Keys of the table of a part."""
-        own = part.owner or getattr(part, "part", part)  # one that lost constraints wraps another
+        own = part.owner or part.whole  # one that lost constraints wraps another
         return "bodies" if own.table == "composites" else own.table, (part.owner or part).name
 
     def solve(self, **changes: Any) -> Any:

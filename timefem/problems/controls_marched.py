@@ -246,7 +246,7 @@ class Replay:
         """The elements, or blocks of them, that dofs and tests are solved for with, rising from 0."""
         c, element, n_e = self.plan.columns, self.plan.element, self.mesh.n_elements
         elements = np.maximum((np.arange(c.n_node + n_e * c.step) - c.n_node) // c.step, 0)
-        if getattr(element, "drop", "start") == "end":
+        if element.drop == "end":
             for (name, space), field in zip(element.trial.items(), c.fields, strict=True):
                 if name.startswith("costate") and space.continuous:
                     elements[(c.step * np.arange(1, n_e)[:, None] + field[0]).ravel()] += 1

@@ -261,7 +261,7 @@ class End:
 
     def _output(self, joint, coordinate):
         system = self.system
-        known = {system.label(part): part for part in system.parts if getattr(part, "coordinates", ())}
+        known = {system.label(part): part for part in system.parts if part.coordinates}
         found = system.here(joint)
         found = known.get(found) or tree_joint(system, found) if isinstance(found, str) else found
         if not getattr(found, "coordinates", ()):

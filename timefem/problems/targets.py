@@ -171,10 +171,8 @@ def given_angles(system, states):
     """Angles of joints between bodies that a dict of states gives, by joint and name of the coordinate."""
     found = {}
     for key, value in states.items() if isinstance(states, dict) else ():
-        if not is_joint(system, key):
-            continue
-        joint = system.here(system[key] if isinstance(key, str) else key)
-        if is_on_tree(joint) or not getattr(joint, "coordinates", ()) or getattr(joint, "free_rotation", False):
+        joint = joint_meant(system, key)
+        if joint is None or is_on_tree(joint) or not joint.coordinates or joint.free_rotation:
             continue
         values = given_coordinates(system.label(joint), joint, value)
         found |= {(joint, c.name): values[c.name][0] for c in joint.coordinates if c.turns}

@@ -268,8 +268,8 @@ def _of_states(which):
 
 def _asked(system, thing):
     """A body, or a joint by whose coordinates bodies are placed."""
-    return next((part for part in system.parts if getattr(getattr(part, "part", part), "coordinates", ())
-                 and thing in (part, getattr(part, "part", part), system.label(part))), None) or system.find(thing)
+    return next((part for part in system.parts if part.whole.coordinates
+                 and thing in (part, part.whole, system.label(part))), None) or system.find(thing)
 
 
 def _of_joint(problem, which, key, given, name):

@@ -252,7 +252,7 @@ def _owners(system):
     found = {}
     named = [(own, system.label(own)) for own in (*system.parts, *system.composites)]
     for own, name in (*named, *((drive, drive.name) for drive in driven_only(system))):
-        whole = getattr(own, "part", own)  # of a joint without its redundant constraints
+        whole = own.whole  # of a joint without its redundant constraints
         for key in (own, whole, name):
             found.setdefault(key, whole)
     return found

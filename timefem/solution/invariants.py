@@ -398,7 +398,7 @@ def acting(solution, t, multipliers=None):
     """All parts of the complete system with what they see, as of `own_values`, list of tuples, at times (n,)."""
     system, values, found = solution.system, all_multipliers(solution, t) if multipliers is None else multipliers, []
     others = solution._pressed_forces(t)
-    for part in (getattr(part, "part", part) for part in (system.complete or system).parts):
+    for part in (part.whole for part in (system.complete or system).parts):
         own = [x.reshape(t.size, x.shape[-1]) for x in own_values(system, part, values)]
         if part in others:
             part, own[0] = others[part]
@@ -424,7 +424,7 @@ def _place(part, parts, size):
     """Slice of what a part has among that of all parts."""
     first = 0
     for other in parts:
-        if getattr(other, "part", other) == part:
+        if other.whole == part:
             return slice(first, first + size(other))
         first += size(other)
     return slice(0, 0)

@@ -37,7 +37,7 @@ def joint_motion(solution, joint):
     joints = [part for part in (system.complete or system).parts
               if not part.is_body and (part.constraint_names or part.nonholonomic_names)]
     for part in joints:
-        if joint in (part, getattr(part, "part", None), system.label(part)):
+        if joint in (part, part.whole, system.label(part)):
             return JointMotion(solution, part)
     tree = None if isinstance(joint, Part) and not joint.is_body else tree_joint(system, joint)
     if tree is not None:
@@ -86,9 +86,9 @@ class JointMotion:
     """
 
     def __init__(self, solution: SolvedElements, part: Part) -> None:
-        self.solution, self.part, self.joint = solution, part, getattr(part, "part", part)
+        self.solution, self.part, self.joint = solution, part, part.whole
         self.name = solution.system.label(part)
-        self.coordinates = tuple(c.name for c in getattr(self.joint, "coordinates", ()))
+        self.coordinates = tuple(c.name for c in self.joint.coordinates)
         self._tables = {}
 
     def __repr__(self):
@@ -224,7 +224,7 @@ class JointMotion:
         t, z, system = self._times(t), self._states(t), self.solution.system
         if "gamma" not in known:
             known["gamma"] = all_multipliers(self.solution, t)
-        part = getattr(part, "part", part)
+        part = part.whole
         own = [x.reshape(t.size, x.shape[-1]) for x in own_values(system, part, known["gamma"])]
         flat, every = z.reshape(-1, system.n_z), np.arange(system.n_q)
         places = np.concatenate([every[system.coordinates(body)] for body in part.bodies])

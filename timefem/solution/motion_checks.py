@@ -15,7 +15,7 @@ import numpy as np
 
 from ..assembly import Scaling, TimeMesh
 from ..elements.evaluation.plan import ElementPlan
-from ..mechanics.states.closing import side_of, whole
+from ..mechanics.states.closing import side_of
 from ..mechanics.states.consistent_multipliers import RANK_TOLERANCE
 from ..mechanics.values.at_start import at_start, constraint_sizes
 from ..mechanics.values.evaluate import kept, quantities_at
@@ -150,7 +150,7 @@ def turning_drives(system):
 
 
 def _turning_drives(system):
-    return [part for part in map(whole, system.parts) if hasattr(part, "t_span") and hasattr(part, "right_side")]
+    return [joint for part in system.parts if hasattr(joint := part.whole, "right_side")]
 
 
 def turned_over(system, t, z):

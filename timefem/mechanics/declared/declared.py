@@ -46,6 +46,7 @@ class Declared(NamedArguments):
     fields = {}  # noqa: RUF012  each class has its own
     keyword_only = refuses_arms = False
     name = free = None
+    coordinates, free_rotation = (), False  # of a joint: angles and displacements; whether it leaves all rotation free
     numbers_found = False  # whether `own_parameters` are no longer those of its arguments
     _made = _in_system = False  # whether arguments, and all else, stay as they are
 
@@ -64,6 +65,11 @@ class Declared(NamedArguments):
             cls.__signature__ = OfFields()
             if "__doc__" in vars(cls) and not cls.__name__.startswith("_"):
                 cls.__doc__ = Documentation(documented, cls.__doc__)
+
+    @property
+    def whole(self) -> Declared:
+        """Itself; of a joint without its redundant constraints the joint with all of them."""
+        return self
 
     def __new__(cls, *arguments, **named):
         part = super().__new__(cls, *arguments, **named)

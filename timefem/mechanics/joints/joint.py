@@ -55,7 +55,6 @@ class Joint(Part, abstract=True):
     # smallest dimension of a point mass that the joint takes; None: rigid bodies only
     point_mass_dimension = None
     coordinate_kinds = {}  # noqa: RUF012  name -> class, of those of its `coordinate_numbers`
-    free_rotation = False  # whether it leaves all rotation free
 
     def __repr__(self):
         return f"{self._title} of {' and '.join(map(repr, self.bodies))}{' and ground' * (len(self.bodies) == 1)}"

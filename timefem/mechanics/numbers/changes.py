@@ -102,14 +102,14 @@ def _spoken(system, name):
 def _present(part, attribute, steps, otherwise):
     """The number as it is; where there is none `otherwise`, which `_replaced` refuses."""
     try:
-        return number_at(getattr(part, "part", part), attribute, *steps)
+        return number_at(part.whole, attribute, *steps)
     except (LookupError, TypeError, AttributeError):
         return otherwise
 
 
 def _replaced(part, attribute, steps, present, value, name):
     """The value of an attribute with what the steps lead to replaced; `present` is one that was changed before."""
-    part = getattr(part, "part", part)
+    part = part.whole
     present = getattr(part, attribute) if present is None else present
     if not steps:
         return value
@@ -267,7 +267,7 @@ def with_free_numbers(system, entries):
 def _single(part, path):
     """The paths of the single numbers of an array, or of the number itself."""
     try:
-        shape = np.shape(number_at(getattr(part, "part", part), *path))
+        shape = np.shape(number_at(part.whole, *path))
     except (LookupError, TypeError, AttributeError):
         shape = ()
     return [(*path, place if len(shape) > 1 else place[0]) for place in np.ndindex(shape)] if shape else [path]

@@ -357,7 +357,7 @@ def present_value(system, entry):
         return float(part.own_parameters[place])
     part, attribute, *steps = resolve(system, entry)[0]
     try:
-        value = number_at(getattr(part, "part", part), attribute, *steps)
+        value = number_at(part.whole, attribute, *steps)
     except (LookupError, TypeError, AttributeError):
         value = None
     if not isinstance(value, int | float | np.number) or isinstance(value, bool):

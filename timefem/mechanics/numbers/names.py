@@ -143,7 +143,7 @@ def driven_only(system: Any) -> list[Any]:
 
 
 def _changeable(part):
-    return getattr(part, "part", part).changeable
+    return part.whole.changeable
 
 
 def _targets(system, name):

@@ -53,12 +53,12 @@ class Closing:
 
     def __init__(self, system, held, fix, t):
         self.system, self.t, self.fix, self.held = system, t, fix, held
-        joints = [joint for joint in map(whole, system.parts)
+        joints = [joint for joint in (part.whole for part in system.parts)
                   if getattr(type(joint), "closing", Joint.closing) is not Joint.closing
                   and not set(fix).issuperset(joint.bodies)]
         self.whole = changed_numbers.extended(
             system, [*held, *(_ByAngles(system.label(joint), joint) for joint in joints)])
-        owners = [whole(part) for part in self.whole.parts for _ in part.constraint_names]
+        owners = [part.whole for part in self.whole.parts for _ in part.constraint_names]
         self.rows = np.array([i for i, part in enumerate(owners) if part not in joints], int)
         self.own = np.array([i for i, part in enumerate(owners) if not isinstance(part, _ByAngles)], int)
         self.owners = [owners[i] for i in self.rows]
@@ -297,14 +297,9 @@ class _HeldCoordinates(_Held):
 _FUNCTIONS = Recent(VALUES.most_kinds)  # by kind of joint
 
 
-def whole(part):
-    """The joint, of one that lost redundant constraints."""
-    return getattr(part, "part", part)
-
-
 def on_other_side(system, t, q):
     """Joints that are more than a quarter of a turn away from where they are meant to be, at coordinates (n_q,)."""
-    return [joint for joint in map(whole, system.parts) if hasattr(joint, "right_side")
+    return [joint for joint in (part.whole for part in system.parts) if hasattr(joint, "right_side")
             and np.any(_sides(joint)(t, joint.own_parameters, *(q[system.coordinates(b)] for b in joint.bodies)) < 0)]
 
 
@@ -343,7 +338,7 @@ def how_far(system, given, found):
     """What has turned or moved far between coordinates (n_q,), in words, empty where nothing has: by more than the
     longest single step of a search, or by as large a part of what is drawn."""
     turns, moves, points = {}, {}, []
-    joints = [part for part in map(whole, system.parts) if not part.is_body and hasattr(part, "point_a")]
+    joints = [part for part in (part.whole for part in system.parts) if not part.is_body and hasattr(part, "point_a")]
     for body in system.bodies:
         own = system.coordinates(body)
         if body.has_orientation and not body.helper:

@@ -13,10 +13,11 @@ from ..composites.composite import Composite
 from ..joints.joint import Joint
 from ..joints.pairs import Weld
 from ..numbers.changes import extended
+from ..part import Part
 from ..parts import is_joint
 from ..values.at_start import constraint_sizes
 from ..values.of_parts import nonholonomic_off
-from .closing import CLOSED, Closing, held_in_tree, held_joint, whole
+from .closing import CLOSED, Closing, held_in_tree, held_joint
 from .given import canonical_states, given_states, in_space, resolved_states, turned, with_link_at
 
 GROUND, IDENTITY = None, (1.0, 0.0, 0.0, 0.0)
@@ -133,7 +134,7 @@ class JointTree:
     def __init__(self, system, states, values, base):
         self.system, self.states, self.values = system, dict(states), dict(values)
         self.poses = {GROUND: Pose()}
-        joints = [part for part in map(whole, system.parts) if _is_edge(part)]
+        joints = [whole for part in system.parts if _is_edge(whole := part.whole)]
         self.shapes = _shapes(system, states)
         for body in system.bodies:
             if body in states or (isinstance(body.owner, Composite) and body not in self.shapes):
@@ -295,15 +296,16 @@ def _is_edge(part):
 
 
 def _joint(system, key):
-    part = whole(system[key] if isinstance(key, str) else key)
-    if part not in map(whole, system.parts):
+    part = system[key] if isinstance(key, str) else key
+    part = part.whole if isinstance(part, Part) else part
+    if part not in [own.whole for own in system.parts]:
         raise InputError(f"{part!r} is not in the system")
     if not _can_be_given(part):
         if getattr(part, "coordinate_kinds", ()) and not _is_edge(part):
             raise InputError(f"{type(part).__name__} has coordinates, but no method `relative` that tells how its "
                              "bodies stand at them; give states of bodies")
         raise InputError(f"{system.label(part)} has no coordinates to be given; joints that have: "
-                         f"{', '.join(system.label(p) for p in system.parts if _can_be_given(whole(p))) or 'none'}")
+                         f"{', '.join(system.label(p) for p in system.parts if _can_be_given(p.whole)) or 'none'}")
     return part
 
 
@@ -351,7 +353,7 @@ def given_coordinates(label, joint, value):
 def _on_loops(system, shapes):
     """Parts with constraints that close loops: without one of them its bodies are still connected, by beams as well."""
     links = [(part, [_held_by(end) for end in [*part.bodies, GROUND][:max(2, len(part.bodies))]])
-             for part in map(whole, system.parts) if part.constraint_names and not part.is_body]
+             for part in (part.whole for part in system.parts) if part.constraint_names and not part.is_body]
     beams = list({id(nodes): nodes for nodes in shapes.values()}.values())
     return {part for part, ends in links if _connected(ends, [*beams, *(e for p, e in links if p is not part)])}
 

@@ -46,8 +46,7 @@ def canonical_states(system, state, t, approximate=False):
         state = {system.bodies[0]: state}
     if not isinstance(state, dict):
         return state
-    if any(is_joint(system, part) for part in state) or (
-            isinstance(asked, dict) and any(follows_from_joints(system, key) for key in asked)):
+    if isinstance(asked, dict) and any(follows_from_joints(system, key) for key in asked):
         return system.state(state, t=t, approximate=approximate)
     state = {system.find(body): value for body, value in state.items()}
     state = {body: body.of_coordinates(value) if isinstance(value, Coordinates) and body.has_position else value
@@ -319,7 +318,7 @@ def joints_of_trees(system):
 def joint_names(system):
     """Labels of the joints of a system that hold bodies, and have forces; in the order of its parts."""
     return [system.label(part) for part in (system.complete or system).parts
-            if part.table == "joints" and not part.is_body and hasattr(getattr(part, "part", part), "point_a")]
+            if part.table == "joints" and not part.is_body and hasattr(part.whole, "point_a")]
 
 
 def names_of_joints(system):
@@ -339,7 +338,7 @@ def tree_joint(system, key):
 
 def names_joints(system, states):
     """Whether coordinates of joints are among states by body or joint."""
-    return isinstance(states, dict) and any(is_joint(system, key) or tree_joint(system, key) for key in states)
+    return isinstance(states, dict) and any(joint_meant(system, key) is not None for key in states)
 
 
 def resolved_states(system, states):
@@ -387,7 +386,7 @@ def with_joints_of_trees(system, states):
 
 def joints_that_turn(system):
     """The joints of trees that stand for those of a user which leave all rotation free."""
-    return {joint for part, joint in system.stands_for.items() if getattr(part, "free_rotation", False)}
+    return {joint for part, joint in system.stands_for.items() if part.free_rotation}
 
 
 def _link(system, key):

@@ -76,6 +76,10 @@ class Selected(Part):
     def __repr__(self):
         return f"Selected({self.part!r}, {self.rows}, {self.forms})"
 
+    @property
+    def whole(self):
+        return self.part
+
     def numbers(self, c):
         return {"own": own_parameters(self.part, c.part)}
 

@@ -53,7 +53,7 @@ def names_at_rest(system):
 def _quaternions(system):
     """Each tree with such a quaternion, and where that stands among the coordinates of the system."""
     return [(tree, np.arange(system.n_q)[system.coordinates(tree)][list(places)])
-            for tree in system.bodies for places in getattr(tree, "quaternions", ())
+            for tree in system.bodies for places in tree.quaternions
             if not any(_stretches(part, tree, list(places)) for part in system.parts)]
 
 

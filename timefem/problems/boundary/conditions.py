@@ -193,7 +193,7 @@ class BoundaryFormulas:
         """Conditions at quaternions of trees over their lengths, on which nothing depends; and that these, which no
         constraint holds, are one and rest at the start."""
         places = [np.arange(system.n_q)[system.coordinates(body)][list(own)].tolist() for body in system.bodies
-                  for own in getattr(body, "quaternions", ())]
+                  for own in body.quaternions]
         unit, lengths = [ca.SX(z) for z in self.symbols[:2]], []
         for own in places:
             momenta = [system.n_q + i for i in own]

@@ -12,7 +12,6 @@ import numpy as np
 from ...errors import InputError, NamedArguments
 from ...mechanics.bodies.rotations import quaternion_from_matrix
 from ...mechanics.body_frame import is_on_tree
-from ...mechanics.states.closing import whole
 from ...mechanics.states.given import joint_meant, states_at_zero
 from ...records import frozen
 from ...types import Vector
@@ -200,8 +199,7 @@ class StartSensors:
                 raise InputError(f"prior of {self._label(key)}: it has no {name}; give standard deviations of {right}")
 
     def _check_one(self, key, joint, own):
-        joint = whole(joint)
-        n = joint.n_q if is_on_tree(joint) else len(getattr(joint, "coordinates", ()))
+        n = joint.n_q if is_on_tree(joint) else len(joint.whole.coordinates)
         if n != 1 and any(getattr(own, name) is not None for name in ("q", "v", *own.of_pose)):
             raise InputError(f"prior of {self._label(key)}: it has {n or 'no'} coordinates, and a prior is of one; "
                              "give that of a body that it moves, with position, orientation, velocity and "

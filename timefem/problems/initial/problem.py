@@ -269,7 +269,7 @@ def _of_constraints(system, t, z, tolerance):
     level = "configuration" if worst < len(names) else "velocity"
     what = "position and orientation" if level == "configuration" else "velocities (momenta)"
     owner = next(part for part in system.parts if system.label(part) == names[worst % m].rpartition(": ")[0])
-    if getattr(getattr(owner, "part", owner), "coordinates", ()):
+    if owner.whole.coordinates:
         what = f"coordinates of joints, as {{{system.label(owner)!r}: 0.0}}, or {what} of bodies"
     return (f"the initial state violates the constraint '{names[worst % len(names)]}' on {level} level "
             f"by {abs(theta[worst]):.3g}; give {what} that satisfy it{ASSEMBLED}")

@@ -118,7 +118,7 @@ class StaticEquations:
         self.root = np.sqrt(system.mass_scale)
         self.root[list(self.counters)] = 0.0
         self.lengths = [np.arange(system.n_q)[system.coordinates(b)][list(places)] for b in system.bodies
-                        for places in getattr(b, "quaternions", ())]
+                        for places in b.quaternions]
         self.neutral = neutral_motions(system)
         self._bodies = np.repeat(np.arange(len(system.bodies)), [body.n_q for body in system.bodies])
 

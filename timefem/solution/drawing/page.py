@@ -80,8 +80,7 @@ def has_phase(solution):
 def _candidates(system):
     """Names that are drawn unless others are asked for."""
     parts = (system.complete or system).parts
-    joints = [system.label(p) for p in parts if not p.is_body and p.constraint_names and
-              getattr(getattr(p, "part", p), "coordinates", ())]
+    joints = [system.label(p) for p in parts if not p.is_body and p.constraint_names and p.whole.coordinates]
     joints += [name for body in system.bodies for name in getattr(body, "joint_names", ())
                if body.joint(name).coordinates]
     bodies = [body for body in system.bodies if not body.helper and not body.has_orientation]

@@ -146,7 +146,7 @@ class Ends:
         free = np.zeros(plan.columns.n_node, bool), np.ones(plan.columns.n_node, bool)
         kept = np.zeros(plan.rows.n_node, bool), np.ones(plan.rows.n_node, bool)
         none = EndBlock.none(plan.columns.n_node)
-        return cls(free, kept[::-1] if getattr(plan.element, "drop", "start") == "end" else kept, (none, none))
+        return cls(free, kept[::-1] if plan.element.drop == "end" else kept, (none, none))
 
     @classmethod
     def unrestricted(cls, plan, blocks):

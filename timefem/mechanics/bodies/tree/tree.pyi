@@ -54,7 +54,6 @@ class Tree(TreeDynamics, Body):
     base_joint: Any
     coordinate_names: Any
     n_v: Any
-    quaternions: Any
     mass_scale: Any
     moving: Any
     def __init__(self, links: Sequence[Link], joints: Sequence[TreeJoint], friction_width: Number | None = None,

@@ -153,7 +153,7 @@ def between(way, times):
                 out[i, part], out[i, momenta] = body.state(Pose(x[i], orientation[i], v[i], omega[i], "space"))
             continue
         q, v = a + s * (b - a) + add @ ends, rate * (b - a) + add_rate @ ends
-        for places in getattr(body, "quaternions", ()):
+        for places in body.quaternions:
             q[:, places], v[:, places] = _turning(a[places], b[places], ends[:, places], (s, rate, add, add_rate))
         out[:, part] = q
         if not body.has_position:

@@ -24,7 +24,7 @@ FORESEEN = '; places by {}(drop="start") depend on later forces of contacts, too
 def needs_all_elements(element, limits):
     """Whether one rank has to have all elements: where contacts are marched, and where unknowns of an element are
     eliminated with the next one, and so meet those of the one before."""
-    return _are_marched(limits) or getattr(element, "drop", "start") == "end"
+    return _are_marched(limits) or element.drop == "end"
 
 
 def _are_marched(limits):
@@ -56,7 +56,7 @@ def solve_in_stages(method, program, limits, element):
         answer.iterations = iterations = iterations + answer.iterations
         if iterations >= method.max_iterations or answer.status.success or answer.status.reason == Reason.STOPPED:
             break
-    if answer.status.reason in RETRY and getattr(element, "drop", "") == "start":
+    if answer.status.reason in RETRY and element.drop == "start":
         answer.status.message += FORESEEN.format(type(element).__name__)
     return answer
 

@@ -278,7 +278,7 @@ def _free_to_spin(problem, t):
     asked = np.zeros((0, system.n_z)) if not conditions.names else conditions.jacobian(t)[-len(conditions.names):]
     seen = np.any(asked != 0, axis=0)
     return [body for body in system.bodies
-            if (getattr(body, "quaternions", ()) or (body.has_orientation and body.constraint_names))
+            if (body.quaternions or (body.has_orientation and body.constraint_names))
             and not seen.reshape(2, -1)[:, system.coordinates(body)].any()]
 
 
@@ -307,7 +307,7 @@ def _stretched(equations, x, bodies):
                     for t, own in zip(equations.mesh.nodes, z, strict=True)])
     every = np.arange(equations.problem.system.n_q)
     free = [every[equations.problem.system.coordinates(body)][list(places)]
-            for body in bodies for places in getattr(body, "quaternions", ())]
+            for body in bodies for places in body.quaternions]
     lengths = (z[:, np.array(free, int).reshape(-1, 4)]**2).sum(axis=-1) - 1  # of trees, which have no constraint
     return bool(max(np.abs(phi).max(initial=0.0), np.abs(lengths).max(initial=0.0)) > OPTIONS.stretched)
 

@@ -166,7 +166,7 @@ class OptimalityRows:
         the one after a node for costates where the tests at the last node are left out, and not those at the first."""
         p, last = self.pattern, self.mesh.n_elements - 1
         elements = np.clip(np.searchsorted(p.column_starts, np.arange(self.n_unknowns), side="right") - 2, 0, last)
-        if getattr(self.plan.element, "drop", "start") == "end":
+        if self.plan.element.drop == "end":
             for name, space in self.plan.element.trial.items():
                 if name.startswith("costate") and space.continuous:
                     at_nodes = self.columns_of(name)[:-1, -1]

@@ -117,7 +117,7 @@ def taking_part(plan, hold, free_start):
     their costates; with `drop="end"` those at the end instead. Constants are free.
     """
     free = np.zeros(plan.columns.n_node, bool), np.ones(plan.columns.n_node, bool)
-    at_end = getattr(plan.element, "drop", "start") == "end"
+    at_end = plan.element.drop == "end"
     for (name, space), field in zip(plan.element.trial.items(), plan.columns.fields, strict=True):
         if not space.continuous:
             continue
