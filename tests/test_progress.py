@@ -1,6 +1,7 @@
 """Progress bars: what is drawn, and that long solves of all kinds have one."""
 
 import multiprocessing
+import re
 import time
 
 import pytest
@@ -181,3 +182,15 @@ def test_analysis_shows_progress_or_not(drawn):
         work(True)
         assert drawn
         del drawn[:]
+
+
+@pytest.mark.long
+def test_marches_to_a_tolerance_count_each_for_itself(drawn):
+    """Several marches follow each other where errors grow as Lorenz's do: none is beyond its end."""
+    state = tf.State("x", ["10*(x[1]-x[0])", "x[0]*(28-x[2])-x[1]", "x[0]*x[1]-8/3*x[2]"])
+    problem = tf.InitialValueProblem(tf.System([state]), {state: [1.0, 1.0, 1.0]}, (0, 30))
+    sol = tf.solve(problem, tf.MixedGalerkin(2), tolerance=1e-3, progress=True)
+    meshes, texts = sol.statistics["meshes"], "\n".join(drawn)
+    assert len(meshes) > 1 and {int(n) for n in re.findall(r"march of (\d+) elements", texts)} == {*meshes}
+    done = [float(n) for n in re.findall(r"elements, ([\d.e+-]+) of 100", texts)]
+    assert done and max(done) <= 100 * (1 + 1e-9)

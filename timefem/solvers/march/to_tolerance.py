@@ -47,7 +47,7 @@ def solve_adaptively(problem, element, control, settings, scaling="full", show=N
     """
     begin = time.perf_counter()
     pilot, o, t_span = Pilot(problem, element, control, settings, scaling, look), control.options, problem.t_span
-    with progress("adaptive march", 100, show) as bar:
+    with progress("adaptive march", show=show):
         span = t_span[1] - t_span[0]
         density = min(o.looser * control.tolerance, o.coarsest) / span
         while True:
@@ -62,7 +62,7 @@ def solve_adaptively(problem, element, control, settings, scaling="full", show=N
             density /= 10
         meshes = []
         if coarse.status.success:
-            found, error, meshes = _refined(pilot, coarse, error, element.order, control.tolerance, bar.advance)
+            found, error, meshes = _refined(pilot, coarse, error, element.order, control.tolerance, show)
     mesh = TimeMesh(found.nodes)
     values = ValuesOfDofs(pilot.plan, found.x, found.n_solved)
     seconds = time.perf_counter() - begin
@@ -73,7 +73,7 @@ def solve_adaptively(problem, element, control, settings, scaling="full", show=N
                            "meshes": meshes}
 
 
-def _refined(pilot, coarse, error, order, tolerance, advance):
+def _refined(pilot, coarse, error, order, tolerance, show):
     """The march on the mesh that is fine enough, its error, and the numbers of elements of all meshes.
 
     `error` is that of the pilot march `coarse`; a mesh that leaves the part r of it has the error r `error`.
@@ -87,7 +87,9 @@ def _refined(pilot, coarse, error, order, tolerance, advance):
         counts, part = _counts(shares, o.aim * tolerance / error, order, o.most_count)
         if counts.sum() > o.most_elements:
             return _failed_at_count(coarse, counts), part * error, meshes
-        found, ends = pilot.march_refined(ends, counts, events, advance)
+        with progress(f"march of {counts.sum()} elements", 100, show) as bar:
+            bar.advance(0)
+            found, ends = pilot.march_refined(ends, counts, events, bar.advance)
         meshes.append(len(found.nodes) - 1)
         if found.status.success and not pilot.strays(found):
             states = pilot.states(found)[np.cumsum(counts) - 1]
