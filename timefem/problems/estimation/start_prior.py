@@ -13,6 +13,8 @@ from ...errors import InputError, NamedArguments
 from ...mechanics.bodies.rotations import quaternion_from_matrix
 from ...mechanics.body_frame import is_on_tree
 from ...mechanics.states.given import joint_meant, states_at_zero
+from ...mechanics.symbols import first_order_places
+from ...mechanics.values.equations_of_motion import EquationsOfMotion
 from ...records import frozen
 from ...types import Vector
 from .loads import Moment
@@ -161,6 +163,8 @@ class StartSensors:
         else:
             self._check_used(body, own, own.of_pose)
         values, sizes = {"q": z[:n][place]}, {"q": self._length, "v": self._length / self._span}
+        if len(body.first_order) == body.n_q and own.q is None:
+            sizes["q"] = self._sizes_of_states(z)[place]
         if body.has_rate:
             values["v"] = self._rates(z)[place]
         elif own.v is not None:
@@ -171,6 +175,27 @@ class StartSensors:
             k = len(values[name])
             self._add(given[name], size, narrow, wide, lambda sigma, k=k, name=name: StateSensor(
                 body, name, k, times=[self._t], values=[values[name]], sigma=sigma, name=f"prior of {name} of {label}"))
+
+    def _sizes_of_states(self, z):
+        """Sizes of the coordinates, shape (n_q,): of states of first order those by which they move bodies, or other
+        states that do, by the size of places, whatever their unit is; at least that of places."""
+        system, span, size = self.system, self._span, np.full(self.system.n_q, self._length)
+        try:
+            at = EquationsOfMotion.of_state(system, self._t, z)
+        except (InputError, np.linalg.LinAlgError):
+            return size
+        places = first_order_places(system)
+        rates, terms = at.tangent(np.eye(system.n_q)[:, places], np.zeros((system.n_q, len(places))))
+        rates = np.where(np.abs(rates) > len(z) * np.finfo(float).eps * terms, np.abs(rates), 0.0)
+        moved = np.full(system.n_q, DEFAULTS.wide * self._length / span**2)  # as wide as rates that are, squared
+        moved[places] = np.inf
+        for _ in places:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                needed = np.where(rates > 0, moved[:, None] / rates, np.inf).min(axis=0)
+            moved[places] = np.minimum(moved[places], needed / span)
+        found = moved[places] * span
+        size[places] = np.maximum(np.where(np.isfinite(found), found, 0.0), self._length)
+        return size
 
     @staticmethod
     def _along_axes(sigma, body):
