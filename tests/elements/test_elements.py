@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import timefem as tf
+from timefem.elements.extended import Controlled, Optimality
 
 
 @pytest.mark.parametrize("make, message", [
@@ -70,3 +71,9 @@ def test_least_time_of_a_slew(form):
                                 bounds={motor: (-4, 4), "duration": (0.1, 10)})
     sol = tf.solve(problem, tf.MixedGalerkin(2, form=form), 20, progress=False)
     assert sol.success and sol.parameters["duration"] == pytest.approx(np.sqrt(2), abs=1e-6)
+
+
+@pytest.mark.parametrize("drop", ["start", "end"])
+def test_elements_with_costates_drop_constraints_where_theirs_do(drop):
+    element = Optimality(Controlled(tf.BubnovGalerkin(2, drop=drop)))
+    assert element.drop == drop and Controlled(tf.MixedGalerkin(2)).drop is None

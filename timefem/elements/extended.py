@@ -62,6 +62,10 @@ class Extended(TimeElement):
         return self.element.elements_per_block
 
     @property
+    def drop(self):
+        return self.element.drop
+
+    @property
     def needs_inverse_mass(self):
         return self.element.needs_inverse_mass
 
@@ -87,7 +91,7 @@ class Extended(TimeElement):
     def __getattr__(self, name):
         if name.startswith("__") or name == "element":
             raise AttributeError(name)
-        return getattr(self.element, name)  # degree, n_points, order, drop
+        return getattr(self.element, name)  # degree, n_points, order
 
 
 # ---- an element with a field of controls
