@@ -115,6 +115,8 @@ def test_one_number_changed_at_a_time():
             continue
         expected = numbers.values({entry: value})
         for part, own in zip(system.parts, other.parts, strict=True):
+            if getattr(part, "counts_turns", False):  # what stands for its mass drops out of the motion
+                continue
             np.testing.assert_allclose(own.own_parameters, expected.get(part, part.own_parameters), rtol=1e-9,
                                        atol=1e-12, err_msg=f"{own!r} by {name}")
 
