@@ -111,15 +111,14 @@ def test_a_hanging_rope_starts_without_tension():
 def test_saved_with_the_controls_that_were_multipliers(tmp_path):
     problem, _ = bar_problem(4, 1)
     sol = tf.solve(problem, tf.MixedGalerkin(1, form="energy"), 16, progress=False)
-    for name in ("bar.h5", "bar.npz"):
-        sol.save(tmp_path / name)
-        read = tf.load(tmp_path / name)
-        t = np.linspace(0.05, 3.95, 9)
-        assert read.success and np.abs(sol.controls(t)).max() > 0.1
-        assert np.array_equal(read.controls(t), sol.controls(t))
-        assert np.array_equal(read(t), sol(t))
-        np.testing.assert_array_equal(read.along("bar").force, sol.along("bar").force)
-        assert np.isfinite(read.energy()).all() and read.energy()[-1] < 1e-6
+    sol.save(tmp_path / "bar.h5")
+    read = tf.load(tmp_path / "bar.h5")
+    t = np.linspace(0.05, 3.95, 9)
+    assert read.success and np.abs(sol.controls(t)).max() > 0.1
+    assert np.array_equal(read.controls(t), sol.controls(t))
+    assert np.array_equal(read(t), sol(t))
+    np.testing.assert_array_equal(read.along("bar").force, sol.along("bar").force)
+    assert np.isfinite(read.energy()).all() and read.energy()[-1] < 1e-6
 
 
 def test_refusals():

@@ -182,8 +182,8 @@ def test_several_numbers_again_and_saved(tmp_path):
     assert again.parameters == pytest.approx(first.parameters, rel=1e-5)
     assert first.velocity(a, 0.0)[0] == pytest.approx(0.1, abs=1e-9)
     assert first.system["b"].mass == first.parameters["M"]
-    first.save(tmp_path / "solution.npz")
-    assert tf.load(tmp_path / "solution.npz").parameters == first.parameters
+    first.save(tmp_path / "solution.h5")
+    assert tf.load(tmp_path / "solution.h5").parameters == first.parameters
 
 
 def test_masses_without_bounds_may_turn_out_negative():
