@@ -201,6 +201,7 @@ class OptimalOptions(Options):
     # ---- smoothed kinks
     kink_width: float = option(1e-2, "width of a smoothed kink, of the size of what it is of, up to which roots are "
                                      "replaced by controls at first")
+    steps_before_roots: int = option(100, "iterations at most before controls stand for smoothed kinks")
     steps_from_roots: int = option(200, "iterations from there at most")
     root_samples: int = option(20, "values of states and controls that tell the size of a root")
 

@@ -301,7 +301,8 @@ def from_solution(problem, plan, mesh, solution):
     coarse = TimeMesh(stretched(solution.t, problem.t_span))
     sizes = {name: field.shape[1] for name, field in zip(plan.element.trial, plan.columns.fields, strict=True)}
     multipliers = solution.nodal.multipliers[..., plan.element.kept_multipliers(plan.system)]
-    own = {"controls": solution.fields["controls"][..., control_columns(problem.system, solution.system)]}
+    own = {"controls": solution.fields["controls"][..., control_columns(problem.system, solution.system)]} \
+        if "controls" in solution.fields else {}
     values = transferred({"state": solution.nodal.state, "multipliers": multipliers, **solution.fields, **own},
                          solution.element, coarse, plan.element, sizes, mesh)
     x = plan.columns.pack(*values.values())

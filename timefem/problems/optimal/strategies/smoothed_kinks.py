@@ -1,4 +1,4 @@
-"""Costs with smoothed kinks, as `sqrt(u^2 + 1e-6)`, solved first with controls that lie above their roots.
+"""Costs with smoothed kinks, as `sqrt(u^2 + 1e-6)`, by controls that lie above their roots.
 
 Beside the kink such a root curves by its width squared over the cube of its argument, next to nothing, so that Newton's
 steps lead far across the kink and back. A control s with `s >= sqrt(...)` in its place costs the same, and a row that a
@@ -29,8 +29,8 @@ WHY = "a cost has a smoothed kink by controls, which Newton's steps cross too fa
 
 
 def solve_from_roots(task, solve):
-    """The `Solution` by `solve(task)`, on a mesh, from one by controls above roots that are smoothed kinks, where there
-    are any and nothing tells where to begin; without it where that leads nowhere."""
+    """The `Solution` by `solve(task)`, on a mesh, where that comes to no end soon from one by controls above roots that
+    are smoothed kinks, if there are any and nothing tells where to begin; without it where that leads nowhere."""
     fresh = task.guess is None and task.kept.last is None
     other = with_roots_by_controls(task.problem) if fresh else None
     if other is None:
@@ -48,10 +48,12 @@ def solve_from_roots(task, solve):
         attempts.extend(found.statistics["attempts"])
         return found
 
-    found = solved(replace(task, problem=other, kept=Kept(), strategies=[]), NAME)
-    attempts[0]["cost"] = None  # of another problem
-    if found.success:
-        found = solved(task.near(found), FROM_THESE, OPTIONS.steps_from_roots)
+    found = solved(replace(task, strategies=[]), "", OPTIONS.steps_before_roots)
+    if not (found.success or found.status.reason == Reason.STOPPED):
+        found = solved(replace(task, problem=other, kept=Kept(), strategies=[]), NAME)
+        attempts[1]["cost"] = None  # of another problem
+        if found.success:
+            found = solved(task.near(found), FROM_THESE, OPTIONS.steps_from_roots)
     if not found.success and found.status.reason != Reason.STOPPED:
         found = solved(task, "")
     found.statistics["newton_iterations"] = {"max": taken, "mean": float(taken)}
