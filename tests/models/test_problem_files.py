@@ -226,7 +226,7 @@ BAD = {
     "spline": (changed("inverse", outputs__place__trajectory={"spline": {"times": [0, 1], "values": [0, 1]}}),
                "outputs.place.trajectory.spline", "needs 6 times"),
     "two controls": (changed("inverse", actuators__more={"type": "control_force", "body": "mass"}), "outputs",
-                     "1 outputs are prescribed, but there are 4 controls"),
+                     "1 outputs are prescribed, but there are 2 controls"),
     "reaction": (changed("inverse", actuators__push={"type": "control_torque", "body": "mass", "reaction": "ground"}),
                  "actuators.push.reaction", "there is no body 'ground'"),
     "reaction of a force": (changed("inverse", actuators__push__reaction="mass"), "actuators.push",
